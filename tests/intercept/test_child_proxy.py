@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from converse_harness import BlockedConnection, fake_converse
 from converse_harness.intercept import registry
-from converse_harness.intercept.child_environment import away_from_bedrock, variables
+from converse_harness.intercept.children import away_from_bedrock, variables
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.hosts import is_bedrock_host
 

@@ -19,8 +19,8 @@ import botocore.session
 import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
-from converse_harness.intercept import child_environment
-from converse_harness.intercept.child_environment import CLOSED_PORT_URL, away_from_bedrock
+from converse_harness.intercept import children
+from converse_harness.intercept.children import CLOSED_PORT_URL, away_from_bedrock
 from converse_harness.intercept.clients import ENDPOINTS, is_loopback
 
 Client = Callable[..., Any]
@@ -248,7 +248,7 @@ LOOPBACK = "http://127.0.0.1:8123/fake"
 def test_a_loopback_endpoint_that_the_caller_gave_stays(
     given: dict[Any, Any], expected: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child_environment, "_proxy_for", lambda env: None)  # none can be started
+    monkeypatch.setattr(children, "_proxy_for", lambda env: None)  # none can be started
     found = away_from_bedrock(given)
     assert {name: found.get(name) for name in expected} == expected
 
@@ -256,9 +256,9 @@ def test_a_loopback_endpoint_that_the_caller_gave_stays(
 def test_a_copy_in_the_same_process_refuses_nothing(make_client: Client, question: dict[str, Any]) -> None:
     import pickle
 
-    from converse_harness.intercept.children import _RefuseInChild
+    from converse_harness.intercept.children import refuse_in_child
 
     with fake_converse(reply.text("hi")):
-        assert pickle.loads(pickle.dumps(_RefuseInChild())) is None
+        assert pickle.loads(pickle.dumps(refuse_in_child())) is None
         assert make_client().converse(**question)["stopReason"] == "end_turn"
     assert issubclass(BlockedConnection, AssertionError)

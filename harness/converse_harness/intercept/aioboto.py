@@ -12,22 +12,14 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, cast
 
+from converse_harness.intercept import keys_and_waits as keys
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
+from converse_harness.intercept.capture import forwarding
 from converse_harness.intercept.exchange import TransportExchange, headers
-from converse_harness.intercept.forward_boto import forward_async
+from converse_harness.intercept.forward_boto import check_captured, with_capturing_content
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
-from converse_harness.intercept.keys_and_waits import (
-    CREATING,
-    DeferredCredentials,
-    DummyCredentials,
-    bind_for_fake,
-    is_bedrock,
-    remembered,
-    signs_for_fake,
-    with_dummies,
-)
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
@@ -38,7 +30,7 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
+        held = registry.begin_call(operation_model.name, self.host) if keys.is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return await original(self, request_dict, operation_model)
         before = CURRENT_CALL.get()
@@ -58,7 +50,7 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send(self: Any, request: Any) -> Any:
-        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
+        fake = registry.fake_for_call(self.host) if keys.is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             try:
                 return await original(self, request)
@@ -68,7 +60,8 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:
-            return await forward_async(exchange, exchange.captured, self, functools.partial(original, self, request))
+            with forwarding(exchange, exchange.captured, with_capturing_content) as capture:
+                return check_captured(capture, self, await original(self, request))
         response = exchange.response
         if response.wait:
             await _sleep_of(self)(wait_for(exchange, self, request.url))
@@ -108,9 +101,8 @@ async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """The real sleep function for this endpoint, for the event loop in which it runs."""
-    ours = getattr(endpoint, "_sleep", None)
     # Our replacement skips retry waits; under it is the real one. It is asyncio's with aiohttp and in older releases.
-    real: Any = getattr(ours, "__wrapped__", None)
+    real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
     import asyncio
@@ -153,9 +145,18 @@ class AioBody:
             return None
         return reader.take(chunk)
 
-    def iter_chunks(self) -> _Chunks:
+    def iter_chunks(self) -> AioBody:
         """One HTTP chunk at a time, with whether it ends there."""
-        return _Chunks(self._take)
+        return self
+
+    def __aiter__(self) -> AioBody:
+        return self
+
+    async def __anext__(self) -> tuple[bytes, bool]:
+        data = await self._take()
+        if data is None:
+            raise StopAsyncIteration
+        return data, True
 
     async def read(self, amt: int = -1) -> bytes:
         """Read up to `amt` bytes; b"" at the end, and the whole rest if `amt` is negative."""
@@ -182,21 +183,7 @@ class AioBody:
     __del__ = close
 
 
-class _Chunks:
-    def __init__(self, take: Callable[[], Awaitable[bytes | None]]) -> None:
-        self._take = take
-
-    def __aiter__(self) -> _Chunks:
-        return self
-
-    async def __anext__(self) -> tuple[bytes, bool]:
-        data = await self._take()
-        if data is None:
-            raise StopAsyncIteration
-        return data, True
-
-
-class _AioDummyCredentials(DummyCredentials):
+class _AioDummyCredentials(keys.DummyCredentials):
     """Dummy credentials."""
 
     async def get_frozen_credentials(self) -> Any:
@@ -204,7 +191,7 @@ class _AioDummyCredentials(DummyCredentials):
         return super().get_frozen_credentials()
 
 
-class _AioDeferredCredentials(DeferredCredentials):
+class _AioDeferredCredentials(keys.DeferredCredentials):
     """The credentials of a client that was made under a fake: the session's real ones are looked up when first
     needed.
     """
@@ -212,7 +199,7 @@ class _AioDeferredCredentials(DeferredCredentials):
     async def get_frozen_credentials(self) -> Any:
         """Return the credentials for a signer."""
         if registry.blocking_fake() is not None:
-            return DummyCredentials().get_frozen_credentials()
+            return keys.DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
         return None if credentials is None else await credentials.get_frozen_credentials()
 
@@ -225,7 +212,7 @@ class _AioDeferredCredentials(DeferredCredentials):
         # A plain attribute cannot await the chain: before the first request it shows the dummies, as aiobotocore's own
         # refreshable credentials show nothing before their first refresh.
         found = self._session._credentials
-        return DummyCredentials() if found is None else found
+        return keys.DummyCredentials() if found is None else found
 
 
 def sign_with_dummies(original: Any) -> Any:
@@ -233,10 +220,10 @@ def sign_with_dummies(original: Any) -> Any:
 
     @functools.wraps(original)
     async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not signs_for_fake(self):
-            return remembered(self, await original(self, *args, **kwargs))
+        if not keys.signs_for_fake(self):
+            return keys.remembered(self, await original(self, *args, **kwargs))
         kwargs.pop("request_credentials", None)
-        return await original(with_dummies(self, _AioDummyCredentials()), *args, **kwargs)
+        return await original(keys.with_dummies(self, _AioDummyCredentials()), *args, **kwargs)
 
     return get_auth_instance
 
@@ -246,7 +233,7 @@ def defer_credentials(original: Any) -> Any:
 
     @functools.wraps(original)
     async def get_credentials(self: Any) -> Any:
-        if CREATING.get() and self._credentials is None:
+        if keys.CREATING.get() and self._credentials is None:
             return _AioDeferredCredentials(self)
         return await original(self)
 
@@ -260,7 +247,7 @@ def know_no_region(original: Any) -> Any:
 
     @functools.wraps(original)
     async def provide(self: Any) -> Any:
-        return None if CREATING.get() else await original(self)
+        return None if keys.CREATING.get() else await original(self)
 
     return provide
 
@@ -270,14 +257,14 @@ def create_without_keys(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = bind_for_fake(original, self, args, kwargs)
+        bound = keys.bind_for_fake(original, self, args, kwargs)
         if bound is None:
             return await original(self, *args, **kwargs)
-        before = CREATING.get()
-        CREATING.set(True)
+        before = keys.CREATING.get()
+        keys.CREATING.set(True)
         try:
             return await original(*bound.args, **bound.kwargs)
         finally:
-            CREATING.set(before)
+            keys.CREATING.set(before)
 
     return _create_client

@@ -23,8 +23,9 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
+from converse_harness.intercept.capture import CapturingBody, forwarding
 from converse_harness.intercept.exchange import CallExchange, OpenFake, TransportExchange, headers
-from converse_harness.intercept.forward_boto import forward
+from converse_harness.intercept.forward_boto import check_captured
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.reader import ResponseReader
@@ -77,7 +78,8 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:
-            return forward(exchange, exchange.captured, self, functools.partial(original, self, request))
+            with forwarding(exchange, exchange.captured, CapturingBody) as capture:
+                return check_captured(capture, self, original(self, request))
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))

@@ -1,6 +1,6 @@
 """A loopback proxy for programs that are started under a fake: it refuses Bedrock and forwards everything else.
 
-`child_environment` starts it as a separate process, since a thread in the test process would make forks unsafe. It ends
+`children` starts it as a separate process, since a thread in the test process would make forks unsafe. It ends
 when its standard input is closed. Requests to the proxy's own URL come from an endpoint variable and are refused too.
 All others take their usual way: directly, or through the user's proxy.
 """
@@ -15,8 +15,9 @@ import sys
 import threading
 from base64 import b64encode
 from contextlib import suppress
+from itertools import islice
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import Any, ClassVar, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
 from converse_harness.intercept.clients import LOCAL
@@ -66,8 +67,6 @@ class _ChildProxy(ThreadingTCPServer):
 class _ProxyRequest(StreamRequestHandler):
     """One connection of a program: one request or one tunnel."""
 
-    timeout: ClassVar[float | None] = None
-
     @property
     def _proxy(self) -> _ChildProxy:
         return cast("_ChildProxy", self.server)
@@ -105,18 +104,16 @@ class _ProxyRequest(StreamRequestHandler):
             _join(self.connection, self.rfile, remote)
 
     def _head(self) -> tuple[str, list[tuple[str, str]]]:
-        lines: list[str] = []
-        while len(lines) < _LINES:
-            line = self.rfile.readline(_LIMIT).decode("latin-1").rstrip("\r\n")
-            if not line:
-                break
-            lines.append(line)
-        first, *rest = lines or [""]
+        read = iter(lambda: self.rfile.readline(_LIMIT).decode("latin-1").rstrip("\r\n"), "")
+        first, *rest = [*islice(read, _LINES)] or [""]
         pairs = (line.partition(":") for line in rest)
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        report(self._proxy.settings.reports, host or "an endpoint of Bedrock")
+        with suppress(OSError):  # a complete line before the program sees the refusal
+            file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
+            os.close(file)
         self._answer(403, _REFUSED if is_tunnel else "Forbidden")
         with suppress(OSError):  # what it still writes is read, or it would see a reset in place of the answer
             self.connection.shutdown(socket.SHUT_WR)
@@ -134,14 +131,6 @@ class _ProxyRequest(StreamRequestHandler):
         ]
         head = "\r\n".join([f"HTTP/1.1 {status} {reason}", *(more if closes else ()), "", ""])
         self.wfile.write(head.encode("latin-1", "replace") + body)
-
-
-def report(path: str, host: str) -> None:
-    """Write one complete line before the program sees the refusal."""
-    with suppress(OSError):
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        os.write(file, f"{host}\n".encode())
-        os.close(file)
 
 
 def _connected(proxy: Any) -> socket.socket:

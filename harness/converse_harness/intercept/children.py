@@ -2,26 +2,71 @@
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
-everything else. Keys are not changed, so other hosts are reached as before.
+everything else, whose refusals are read here. Keys are not changed, so other hosts are reached as before.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
+import json
 import os
 import shlex
 import subprocess
-from inspect import signature
-from typing import Any, Final
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
-from converse_harness.intercept import registry
-from converse_harness.intercept.child_environment import away_from_bedrock, keep_running
+from converse_harness.intercept import pools, registry
+from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
 from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+from converse_harness.intercept.hosts import DOMAINS, is_bedrock_host
 
 _SPAWNED: Final = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
     f"there. {GIVE_ENVIRON}"
 )
+
+CLOSED_PORT_URL: Final = (
+    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
+)
+"""Where endpoints lead when no proxy can be started."""
+
+_ASKED: Final = (
+    f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
+)
+_PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from converse_harness.intercept.child_proxy import main; main(sys.argv[2])"
+)
+_ROOT: Final = str(Path(__file__).parents[2])
+
+_reports: Final = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}.refused")
+"""Where every proxy of this process, and of those that are forked from it, tells what it refused."""
+_owner: Final = os.getpid()
+_read = 0
+
+
+class _Running(NamedTuple):
+    url: str
+    held: IO[bytes]
+    """As long as this is open, in whatever process, the proxy runs."""
+
+
+_running: dict[tuple[str, str, str], _Running] = {}
+_starting = threading.Lock()
+_forked: Final[set[bool]] = set()
+"""Whether this process was ever forked: then a proxy may run that only another process knows."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=functools.partial(_forked.add, True))
+
+
+# The replacements in the libraries: see `patch_points`
 
 
 def start_thread(original: Any) -> Any:
@@ -37,66 +82,43 @@ def start_thread(original: Any) -> Any:
 
 def start_process(original: Any) -> Any:
     """`BaseProcess.start` of multiprocessing: the child refuses calls as soon as it unpickles the process object."""
-
-    @functools.wraps(original)
-    def start(self: Any) -> Any:
-        if registry.closing() is None:
-            return original(self)
-        self._converse_harness = _RefuseInChild()
-        try:
-            return original(self)
-        finally:
-            del self._converse_harness
-
-    return start
+    return pools.starting(original, "_converse_harness", refuse_in_child)
 
 
-class _RefuseInChild:
-    """Pickled with a process object; unpickling it activates the refusal in the child."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _refuse_in_child, (os.getpid(),)
+def refuse_in_child() -> pools.InChild | None:
+    """What makes a child refuse; None while no fake is open."""
+    return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
 
-def _refuse_in_child(parent: int) -> None:
+def _refuse(parent: int) -> None:
     """From now on, refuse every call of this process to Bedrock, unless the process opens a fake of its own."""
-    if os.getpid() != parent:
-        registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
+    registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
-def start_program(original: Any) -> Any:
-    """A function with a parameter `env` (None: this process's environment): `Popen.__init__`, and uvloop's
-    equivalents.
+def _with_environment(position: int) -> Callable[[Any], Any]:
+    """Make replacements of functions whose argument `env`, given by name or at a position, is a program's environment.
+
+    Where it is None or not given, it is this process's environment.
     """
-    try:
-        parameters = signature(original).parameters
-        takes_env = "env" in parameters
-    except ValueError:  # of C
-        takes_env = False
 
-    @functools.wraps(original)
-    def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
-        if registry.closing() is None:
+    def replace(original: Any) -> Any:
+        @functools.wraps(original)
+        def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
+            if registry.closing() is not None:
+                if len(args) > position:
+                    args = (*args[:position], away_from_bedrock(args[position]), *args[position + 1 :])
+                else:
+                    kwargs["env"] = away_from_bedrock(kwargs.get("env"))
             return original(*args, **kwargs)
-        if not takes_env:
-            return original(*args, **{**kwargs, "env": away_from_bedrock(kwargs.get("env"))})
-        bound = signature(original).bind(*args, **kwargs)
-        bound.arguments["env"] = away_from_bedrock(bound.arguments.get("env"))
-        return original(*bound.args, **bound.kwargs)
 
-    return start_elsewhere
+        return start_elsewhere
+
+    return replace
 
 
-def posix_spawn(original: Any) -> Any:
-    """`os.posix_spawn` and `os.posix_spawnp`, whose third argument is the environment."""
-
-    @functools.wraps(original)
-    def spawn(path: Any, argv: Any, env: Any = None, /, **more: Any) -> Any:
-        if registry.closing() is not None:
-            env = away_from_bedrock(env)
-        return original(path, argv, env, **more)
-
-    return spawn
+popen = _with_environment(11)
+subprocess_of_loop = _with_environment(sys.maxsize)  # by name alone: what comes by position are the program's arguments
+posix_spawn = _with_environment(2)
 
 
 def execv(original: Any) -> Any:
@@ -116,7 +138,8 @@ def execve(original: Any) -> Any:
     def execute(path: Any, argv: Any, env: Any) -> Any:
         if registry.closing() is not None:
             env = away_from_bedrock(env)
-            keep_running()
+            for each in _running.values():  # what ends with this program shall not end the proxies
+                os.set_inheritable(each.held.fileno(), True)
         return original(path, argv, env)
 
     return execute
@@ -137,3 +160,101 @@ def system(original: Any) -> Any:
         return original("".join([*changed, *removed, os.fsdecode(command)]))
 
     return run
+
+
+# The environment
+
+
+def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
+    """A copy of `env` (None: this process's environment) in which all ways to Bedrock lead to the loopback."""
+    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+    proxy = _proxy_for(child)
+    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
+    for name in ENDPOINTS:
+        covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
+        if not covered and not is_loopback(child.get(name, "")):
+            child[name] = proxy or CLOSED_PORT_URL
+    if proxy is not None:
+        child |= variables(proxy, child)
+    # With a real bearer token boto would fail: it refuses to send one over plain HTTP, which the loopback uses.
+    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
+    child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+    # Without keys an SDK would query the machine's metadata service, which may not exist.
+    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+    return child
+
+
+def refused() -> list[str]:
+    """The refusals of all proxies since the last call, as messages."""
+    global _read
+    if not (_running or _forked):
+        return []  # every test asks, and to look for the file takes longer than all else here
+    try:
+        with open(_reports, "rb") as file:
+            file.seek(_read)
+            new = file.read()
+    except OSError:  # there was never anything
+        return []
+    _read += len(new)
+    return [_ASKED.format(host=host) for host in new.decode().splitlines()]
+
+
+def _proxy_for(env: Mapping[str, str]) -> str | None:
+    """The URL of the proxy for a program with this environment; starts it if needed. None if it cannot start."""
+    users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
+    if any(each.url in users for each in _running.values()):
+        return users[1]
+    if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
+        return None  # SOCKS, which is not passed on
+    with _starting:
+        if users not in _running:
+            with suppress(OSError, ValueError), registry.forwarding():  # our own program has the environment as it is
+                _running[users] = _started(users)
+    return _running[users].url if users in _running else None
+
+
+def _of(env: Mapping[str, str], scheme: str) -> str:
+    names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
+    found = next((env[name] for name in names if env.get(name)), "")
+    return found if "://" in found or not found else f"http://{found}"
+
+
+def _started(users: tuple[str, str, str]) -> _Running:
+    given = json.dumps([*users, _reports, GIVE_ENVIRON])
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, given]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdout:
+        port = int(process.stdout.readline())
+    if os.name == "posix":
+        process.wait()  # it has left
+    if not _running:
+        atexit.register(_end)
+    return _Running(f"http://127.0.0.1:{port}", process.stdin)
+
+
+def _end() -> None:
+    for each in _running.values():
+        each.held.close()
+    if os.getpid() == _owner:
+        with suppress(OSError):
+            os.unlink(_reports)
+
+
+def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The proxy variables for a program; requests to the loopback do not use the proxy."""
+    names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
+    names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
+    past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
+    kept = [entry.strip() for entry in past if entry.strip() and not _passes_bedrock(entry.strip())]
+    without = ",".join(dict.fromkeys([*kept, *LOCAL]))
+    return {**dict.fromkeys(names, url), "no_proxy": without, "NO_PROXY": without}
+
+
+def _passes_bedrock(entry: str) -> bool:
+    """Whether an entry of NO_PROXY would exempt a Bedrock host from the proxy."""
+    name = entry.lstrip("*").lstrip(".").lower().partition(":")[0]
+    below = (name, f"bedrock-runtime.{name}", f"bedrock-runtime.us-east-1.{name}")
+    above = any(f".{domain}".endswith(f".{name}") for domain in DOMAINS)
+    return entry == "*" or above or any(map(is_bedrock_host, below))

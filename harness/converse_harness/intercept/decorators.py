@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, aclosing
+from operator import attrgetter
 from typing import Any, Final, cast
 
 _NO_GENERATOR: Final = (
@@ -35,6 +36,8 @@ _WRITTEN: Final = "_converse_harness_written"
 OpenedFake = AbstractContextManager[object]
 Fresh = Callable[[str], OpenedFake]
 """Makes a fake anew for a test method of that name; the name is empty for anything else."""
+Entered = Callable[..., OpenedFake]
+"""Gives what is entered around a call, by the call's arguments."""
 
 
 def under(target: Any, fresh: Fresh, made_by: str) -> Any:
@@ -53,27 +56,14 @@ def under(target: Any, fresh: Fresh, made_by: str) -> Any:
     generates = inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target)
     if not generates and (inspect.isgeneratorfunction(below) or inspect.isasyncgenfunction(below)):
         raise TypeError(_NO_GENERATOR.format(made_by=made_by, name=name))
-    return _function_under(target, lambda: fresh(""))
+    return _function_under(target, _each_time(fresh, ""))
 
 
-def _function_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
-    wrapper: Callable[..., Any]
-    asked = function  # not narrowed by what is asked of it
-    if inspect.isasyncgenfunction(asked):
-        wrapper = _async_generator_under(function, fresh)
-    elif inspect.isgeneratorfunction(asked):
-        wrapper = _generator_under(function, fresh)
-    elif inspect.iscoroutinefunction(asked):
-        wrapper = _coroutine_under(function, lambda *_: fresh())
-    else:
-        wrapper = _call_under(function, lambda *_: fresh())
-    wraps = cast("Callable[[Any], Any]", functools.wraps(function))
-    return wraps(wrapper)
+def _each_time(fresh: Fresh, test: str) -> Entered:
+    return lambda *_: fresh(test)
 
 
-def _call_under(function: Any, entered: Callable[..., AbstractContextManager[Any]]) -> Any:
-    """The wrapper for a function; `entered` receives the function's arguments."""
-
+def _call_under(function: Any, entered: Entered) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with entered(*args):
             return function(*args, **kwargs)
@@ -81,7 +71,7 @@ def _call_under(function: Any, entered: Callable[..., AbstractContextManager[Any
     return wrapper
 
 
-def _coroutine_under(function: Any, entered: Callable[..., AbstractContextManager[Any]]) -> Any:
+def _coroutine_under(function: Any, entered: Entered) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         with entered(*args):
             return await function(*args, **kwargs)
@@ -89,17 +79,17 @@ def _coroutine_under(function: Any, entered: Callable[..., AbstractContextManage
     return wrapper
 
 
-def _generator_under(function: Callable[..., Generator[Any, Any, Any]], fresh: Callable[[], OpenedFake]) -> Any:
+def _generator_under(function: Callable[..., Generator[Any, Any, Any]], entered: Entered) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        with fresh():
+        with entered(*args):
             return (yield from function(*args, **kwargs))
 
     return wrapper
 
 
-def _async_generator_under(function: Callable[..., AsyncGenerator[Any, Any]], fresh: Callable[[], OpenedFake]) -> Any:
+def _async_generator_under(function: Any, entered: Entered) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        with fresh():
+        with entered(*args):
             async with aclosing(function(*args, **kwargs)) as inner:
                 step = inner.__anext__()
                 while True:
@@ -119,6 +109,21 @@ def _async_generator_under(function: Callable[..., AsyncGenerator[Any, Any]], fr
     return wrapper
 
 
+_WRAPPERS: Final[tuple[tuple[Callable[[Any], bool], Any], ...]] = (
+    (inspect.isasyncgenfunction, _async_generator_under),
+    (inspect.isgeneratorfunction, _generator_under),
+    (inspect.iscoroutinefunction, _coroutine_under),
+    (callable, _call_under),
+)
+"""What wraps a function of each kind; the first that holds."""
+
+
+def _function_under(function: Any, entered: Entered) -> Any:
+    under_kind = next(wrapper for is_kind, wrapper in _WRAPPERS if is_kind(function))
+    wraps = cast("Callable[[Any], Any]", functools.wraps(function))
+    return wraps(under_kind(function, entered))
+
+
 def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
     """Return the class itself, with a fresh fake around each test; the decorator of a base class no longer applies."""
     tests = dict(_tests_of(kind))
@@ -129,8 +134,15 @@ def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
         _put_into_unittest(kind, tests, fresh)
         return kind
     for name, method in tests.items():
-        setattr(kind, name, _method_under(method, functools.partial(fresh, name)))
+        is_function = inspect.isfunction(method)
+        wrapper = _function_under(method if is_function else method.__func__, _each_time(fresh, name))
+        _put(kind, name, method, wrapper if is_function else type(method)(wrapper))
     return kind
+
+
+def _put(kind: type, name: str, written: Any, wrapper: Any) -> None:
+    setattr(wrapper, _WRITTEN, written)
+    setattr(kind, name, wrapper)
 
 
 def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
@@ -139,14 +151,6 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
         method: Any = inspect.getattr_static(kind, name)
         if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
             yield name, vars(method).get(_WRITTEN, method)
-
-
-def _method_under(method: Any, fresh: Callable[[], OpenedFake]) -> Any:
-    is_function = inspect.isfunction(method)
-    wrapper = _function_under(method if is_function else method.__func__, fresh)
-    made = wrapper if is_function else type(method)(wrapper)
-    setattr(made, _WRITTEN, method)
-    return made
 
 
 class _OfTest:
@@ -195,12 +199,4 @@ def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> Non
     kind.setUp = set_up
     for name, method in tests.items():
         if inspect.isfunction(method):
-            around = _coroutine_under if inspect.iscoroutinefunction(method) else _call_under
-            made = functools.wraps(method)(around(method, _held_by))
-            setattr(made, _WRITTEN, method)
-            setattr(kind, name, made)
-
-
-def _held_by(test: Any) -> AbstractContextManager[object]:
-    held: AbstractContextManager[object] = getattr(test, _HELD)
-    return held
+            _put(kind, name, method, _function_under(method, attrgetter(_HELD)))

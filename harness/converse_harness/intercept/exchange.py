@@ -1,12 +1,10 @@
-"""One call in progress: the fake's interface for transports, and the capture of forwarded answers."""
+"""One call in progress: the fake's interface for transports, and refusals."""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Iterable, Iterator, Mapping
 from email.utils import formatdate
 from functools import lru_cache
-from time import monotonic, time
+from time import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from converse_harness.errors import BlockedConnection
@@ -14,9 +12,8 @@ from converse_harness.errors import BlockedConnection
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call, CallOutcome
     from converse_harness.recordings.capture import CapturedExchange
-    from converse_harness.recordings.lines import End
     from converse_harness.stream.delivery import SentChunks
-    from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
+    from converse_harness.stream.http import HttpResponse, Request
 
 
 class TransportExchange(Protocol):
@@ -163,117 +160,3 @@ def http_date() -> str:
 @lru_cache(1)
 def _date(seconds: int) -> str:
     return formatdate(seconds, usegmt=True)
-
-
-_FAILURES: Final[Mapping[str, ConnectionFailure]] = {
-    "EndpointConnectionError": "connection refused",
-    "ConnectError": "connection refused",
-    "ConnectTimeoutError": "connect timeout",
-    "ConnectTimeout": "connect timeout",
-    "ReadTimeoutError": "read timeout",
-    "ReadTimeout": "read timeout",
-    "ConnectionClosedError": "connection closed",
-    "RemoteProtocolError": "connection closed",
-    "ReadError": "connection closed",
-    "WriteError": "connection closed",
-}
-"""What botocore and httpx raise in place of an answer; everything else is a connection that did not come about."""
-
-
-class Capture:
-    """Records a forwarded call for a fake. Only the first report of an end counts.
-
-    Code on the hot path of a long stream appends `(data, monotonic() - started)` to `pieces` directly.
-    """
-
-    __slots__ = ("_exchange", "_over", "captured", "pieces", "started")
-
-    def __init__(self, exchange: TransportExchange, captured: CapturedExchange) -> None:
-        self._exchange = exchange
-        self._over = False
-        self.captured = captured
-        self.pieces = captured.pieces
-        self.started = monotonic()
-
-    def began(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """Report that the head of the answer arrived."""
-        captured = self.captured
-        captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
-
-    def took(self, data: bytes) -> None:
-        """Report that the client took a piece of the body."""
-        if data:
-            self.pieces.append((data, monotonic() - self.started))
-
-    def complete(self) -> None:
-        """Report that the client has the whole body."""
-        self._end(None, "complete")
-
-    def left(self) -> None:
-        """Report that the client closed or dropped the response; may come from a finalizer, also after the end."""
-        if self._over:
-            return
-        if self.captured.is_complete():
-            self.complete()
-        elif self.captured.status:
-            self._end("closed by client", "closed by client")
-        else:
-            # For replay: during this time the client waited and no answer came.
-            self._fail("read timeout", "closed by client")
-
-    def broke(self, error: BaseException) -> None:
-        """Report that this error was raised instead of the answer, or of the rest of it."""
-        if not isinstance(error, Exception):
-            self.left()  # it was cancelled or interrupted
-        elif self.captured.status:
-            self._end(end_of(error), "cut")
-        else:
-            self._fail(_failure_of(error), "cut")
-
-    def _fail(self, failure: ConnectionFailure, outcome: CallOutcome) -> None:
-        if not self._over:
-            self.captured.failure = failure
-            self._end(None, outcome)
-
-    def _end(self, end: End | None, outcome: CallOutcome) -> None:
-        if not self._over:
-            self._over = True
-            self.captured.ended, self.captured.ended_at = end, monotonic() - self.started
-            self._exchange.ended(outcome)
-
-
-def _failure_of(error: BaseException) -> ConnectionFailure:
-    """The connection failure that an exception represents, if there was no answer."""
-    for each in _causes(error):
-        if type(each).__name__ in _FAILURES:
-            return _FAILURES[type(each).__name__]
-    return "connection refused"
-
-
-def end_of(error: BaseException) -> Break:
-    """The way in which an answer broke off, from the exception of the library that read it."""
-    causes = list(_causes(error))
-    if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
-        return "stalled"
-    return "connection reset" if any(map(_is_reset, causes)) else "connection closed"
-
-
-def _is_reset(error: BaseException) -> bool:
-    # For chunked bodies, only the text of aiohttp's error shows the cause.
-    return getattr(error, "errno", 0) == errno.ECONNRESET or ConnectionResetError.__name__ in f"{error!r}"
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its `__cause__` chain, and the errors that urllib3's and botocore's exceptions carry.
-
-    `__context__` is ignored: it may be an earlier failure that the client was handling when it retried.
-    """
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        each = waiting.pop(0)
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            carried = (*each.args, *getattr(each, "kwargs", {}).values(), each.__cause__)
-            waiting += [other for other in carried if isinstance(other, BaseException)]

@@ -28,7 +28,7 @@ from converse_harness.errors import (
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
-from converse_harness.intercept.child_environment import refused
+from converse_harness.intercept.children import refused
 from converse_harness.intercept.scripted import Scripted, When
 from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter

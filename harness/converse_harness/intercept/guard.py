@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import contextmanager
 from inspect import currentframe
-from types import FrameType
+from traceback import walk_stack
 from typing import Any, Final
 
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.hosts import host_of, is_bedrock_host
+from converse_harness.intercept.children import refused
+from converse_harness.intercept.hosts import host_of, is_bedrock_host, text
 
 _SERVER: Final = (
     "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
@@ -35,8 +37,6 @@ _LIBRARIES: Final = {
 }
 """Which transport answers which library. The one nearest to the socket counts; "socket" stands for all others."""
 
-_ANY_SOCKET: Final = "socket"
-
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
 
@@ -46,49 +46,34 @@ _BLOCKED: Final = (
     "{transport}"
 )
 
-_on = False
-_installed = False
+
+_CLOSED: Final = (
+    "{library} tried to reach {host} {where}, where no fake and no recording is open: the guard of this session is on "
+    "(converse_guard = session). Take the fixture `converse` (boto3, botocore, aiobotocore), `converse_httpx` (httpx) "
+    "or `converse_server` (any other client), or let this test reach the service with "
+    '@pytest.mark.converse(guard="off")'
+)
 
 
-def switch(on: bool) -> None:
-    """Turn the guard on or off. An audit hook cannot be removed, so it stays and checks one variable."""
-    global _on, _installed
-    if on and not _installed:
-        _installed = True
-        sys.addaudithook(_audit)
-    _on = on
-
-
-def is_on() -> bool:
-    """Whether the guard is checking hosts."""
-    return _on
-
-
-def check(host: object) -> None:
+def check(*hosts: object) -> None:
     """Raises BlockedConnection for a Bedrock host if `registry.closing()` returns a fake that blocks it."""
-    if _on and is_bedrock_host(host):
-        fake = registry.closing()
-        if fake is not None:
-            raise exchange.refuse(fake, _message(fake, host))
+    for host in hosts:
+        if host is not None and is_bedrock_host(host):
+            fake = registry.closing()
+            if fake is not None:
+                raise exchange.refuse(fake, _message(fake, host))
 
 
 def _message(fake: exchange.BlockingFake, host: object) -> str:
-    name = host.decode("utf-8", "replace") if isinstance(host, bytes | bytearray) else str(host)
-    callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame in _frames()]
-    library = next((each for each in callers if each in _LIBRARIES), _ANY_SOCKET)
+    name = text(host)
+    callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
+    library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
         # boto gets here only when no fake could answer it; the library below botocore may be any.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
     return _BLOCKED.format(library=library, host=name, transport=_LIBRARIES.get(library, _SERVER))
-
-
-def _frames() -> Iterator[FrameType]:
-    frame = currentframe()
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def raise_blocked(error: Exception) -> None:
@@ -101,5 +86,64 @@ def raise_blocked(error: Exception) -> None:
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if _on and event in _EVENTS:
+    if event in _EVENTS:
         check(host_of(args[_EVENTS[event]]))
+
+
+sys.addaudithook(_audit)  # it cannot be removed; this module is loaded when something is first replaced
+
+
+class SessionGuard(exchange.RefusingFake):
+    """Refuses calls while no fake is open, and remembers them, so that the test fails even if the error is
+    swallowed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.problems: list[BlockedConnection] = []
+        self._test = ""
+        self._off = False
+        self._before: exchange.RefusingFake | None = None
+
+    @property
+    def records(self) -> bool:
+        """Whether the way is open, for a test with a marker that allows it."""
+        return self._off
+
+    def message_for(self, library: str, host: str) -> str:
+        """The message with the host and library, and the available fixtures."""
+        where = f"in {self._test}" if self._test else "outside of a test"
+        return _CLOSED.format(library=library, host=host, where=where)
+
+    def block(self, error: BlockedConnection) -> None:
+        """Remember a blocked connection."""
+        self.problems.append(error)
+
+    def open(self) -> None:
+        """Activate this guard in place of one of an outer session."""
+        self._before = registry.below()
+        registry.stand_below(self)
+
+    def close(self) -> None:
+        """Deactivate it and restore the outer session's guard."""
+        registry.stand_below(self._before)
+
+    @contextmanager
+    def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
+        """In a `with` block this test runs; `off`: the way is open."""
+        before = self._test, self._off
+        self._test, self._off = test, off
+        registry.tell_workers()
+        try:
+            yield
+        finally:
+            self._test, self._off = before
+            registry.tell_workers()
+
+    def check(self, error: BaseException | None = None) -> None:
+        """Raise connections blocked since the last check, except `error` itself."""
+        __tracebackhide__ = True
+        self.problems += map(BlockedConnection, refused())
+        new, self.problems = self.problems, []
+        if new and error not in new:
+            raise new[0].with_traceback(None) from error

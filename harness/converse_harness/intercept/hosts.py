@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -40,16 +39,19 @@ _UNSEEN: Final = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\ufe00
 """What IDNA leaves out of a name (RFC 3454, table B.1)."""
 
 
+def text(value: object) -> str:
+    """A text, of bytes too."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)
+
+
 def is_bedrock_host(host: object) -> bool:
     """Whether a host name, str or bytes, belongs to Bedrock, however it is written.
 
     >>> is_bedrock_host("Bedrock-Runtime.us-east-1.amazonaws.com."), is_bedrock_host("s3.us-east-1.amazonaws.com")
     (True, False)
     """
-    if isinstance(host, bytes | bytearray):
-        host = host.decode("utf-8", "replace")
     if not isinstance(host, str):
-        return False
+        host = text(host)
     if not host.isascii():
         host = _UNSEEN.sub("", unicodedata.normalize("NFKC", host).replace("\u3002", "."))
     return "bedrock" in host.lower() and _HOSTS.search(host.rstrip(".")) is not None
@@ -73,44 +75,35 @@ _SEARCHED: Final = 65_536
 """How many bytes of a request are searched for its Host header."""
 
 
-def names_bedrock(data: Any) -> bool:
-    """Whether bytes begin a request that may name Bedrock: a fast check, made for every write."""
-    try:
-        return _HEAD.match(data) is not None and b"bedrock" in bytes(data[:_SEARCHED]).lower()
-    except TypeError:  # no bytes: whoever writes it says what is wrong
-        return False
-
-
-def hosts_written(data: Any) -> Iterator[tuple[str | None, str | None]]:
+def written_in(data: Any) -> tuple[str | None, str | None] | None:
     r"""For bytes that begin an HTTP/1 request: the host in its target (None for a path) and in its Host header.
 
-    >>> list(hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: b.example:443\r\n\r\n{}"))
-    [(None, 'b.example')]
+    Of several buffers the first is read. None where nothing in it can name Bedrock: every write comes here.
+
+    >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
+    (None, 'bedrock.example')
     """
-    head = _HEAD.match(data)
-    if head is None:
-        return
+    try:
+        head = _HEAD.match(data)
+    except TypeError:  # several buffers, or no bytes: then whoever writes it says what is wrong
+        return written_in(data[0]) if isinstance(data, list | tuple) and data else None
+    if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
+        return None
     header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)
-    yield host_in(head[1].decode("utf-8", "replace")), named(header[1]) if header else None
+    return host_in(text(head[1])), named(header[1]) if header else None
 
 
 def named(header: bytes | str) -> str | None:
     """The host in the value of a Host header, without its port."""
-    text = header.decode("utf-8", "replace") if isinstance(header, bytes) else header
-    return host_in(text.strip())
+    return host_in(text(header).strip())
 
 
 def host_of(address: Any) -> Any:
     """The host in a socket address, which may itself be just the host."""
-    return address[0] if _is_pair(address) else address
-
-
-def _is_pair(address: object) -> bool:
-    return isinstance(address, tuple) and address != ()
+    return address[0] if address.__class__ is tuple and address else address
 
 
 def is_own_machine(host: object) -> bool:
     """Whether a host, given by name or address, is this machine."""
-    if isinstance(host, bytes | bytearray):
-        host = host.decode("utf-8", "replace")
-    return isinstance(host, str) and is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}")
+    name = text(host)
+    return is_loopback(f"http://[{name}]" if ":" in name else f"http://{name}")

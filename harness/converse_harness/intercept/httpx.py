@@ -162,17 +162,13 @@ class _Route:
     def _fake_for(self, request: httpx.Request) -> Fake:
         """The fake of this route. Raises respx's "not mine" for other hosts, and while a newer fake forwards."""
         if not is_bedrock_host(request.url.host) or recording_is_on():
-            raise self._not_mine(request)
+            self._to_the_others(request)
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Raise respx's signal for "not mine", so that other routers or the network answer."""
-        raise self._not_mine(request)
-
-    def _not_mine(self, request: httpx.Request) -> Exception:
         """Leave the request to a router of the test that may match it; otherwise send it to the network."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):
-            return PassThrough("not for Bedrock", request=request, origin=cast("Any", self))
-        return AllMockedAssertionError(f"{request!r} is not for Bedrock")
+            raise PassThrough("not for Bedrock", request=request, origin=cast("Any", self))
+        raise AllMockedAssertionError(f"{request!r} is not for Bedrock")

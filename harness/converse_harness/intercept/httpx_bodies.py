@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import cache, partial
-from time import monotonic
 from typing import Any, Final
 
 from converse_harness.endpoint.operations import route
-from converse_harness.intercept.exchange import Capture, TransportExchange, headers
+from converse_harness.intercept.capture import Capture, CapturingBody
+from converse_harness.intercept.exchange import TransportExchange, headers
 from converse_harness.intercept.reader import ResponseReader
-from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.stream.http import Request
 
 _FAILURES: Final = {
@@ -34,23 +30,7 @@ BREAKS: Final = {
 """What httpx raises to whoever reads a body that breaks."""
 
 
-def answer(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
-    """The response to a request. Raises httpx's exception for a scripted connection failure."""
-    if exchange.response.wait:
-        time.sleep(_wait(httpx, exchange, request))
-    return _response(httpx, exchange, request, started)
-
-
-async def answer_async(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
-    """The response to a request, without blocking the event loop; otherwise as `answer`."""
-    if exchange.response.wait:
-        from anyio import sleep  # httpx needs anyio itself
-
-        await sleep(_wait(httpx, exchange, request))
-    return _response(httpx, exchange, request, started)
-
-
-def _wait(httpx: Any, exchange: TransportExchange, request: Any) -> float:
+def wait_for(httpx: Any, exchange: TransportExchange, request: Any) -> float:
     """Wait these seconds before the head. Raises httpx's ReadTimeout, at once, if the client's timeout is shorter."""
     wait = exchange.response.wait
     if wait > _patience(request):
@@ -72,22 +52,15 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 def read(request: Any) -> Request:
     """Convert a fully read httpx request to one as Bedrock would get it, without a gateway's path prefix."""
-    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
-    whole = Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
-    return _below_gateway(whole) or whole
+    target = request.url.raw_path.decode("ascii")
+    whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
+    starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
+    below = (replace(whole, target=target[at:]) for at in starts)
+    return next((each for each in below if route(each) is not None), whole)
 
 
-def _below_gateway(request: Request) -> Request | None:
-    """The request without a gateway's path prefix; None if it has none, or no part of its path is an operation's."""
-    if route(request) is not None:
-        return None
-    target = request.target
-    starts = [at for at, character in enumerate(target.partition("?")[0]) if character == "/" and at]
-    shorter = (replace(request, target=target[at:]) for at in starts)
-    return next((each for each in shorter if route(each) is not None), None)
-
-
-def _response(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
+def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
+    """The response to a request. Raises httpx's exception for a scripted connection failure."""
     response, broken = exchange.response, exchange.response.broken
     if response.failure is not None:
         exchange.ended("cut")
@@ -136,127 +109,29 @@ def of_library(kind: type, httpx: Any, *bases: str) -> Any:
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 
-FORWARDING_HTTPX: ContextVar[bool] = ContextVar("converse_harness_passing", default=False)
-"""Whether a transport passes a call on in this context: one that it is made of must not write it down again."""
-
 _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 """Headers that are not true of a body that was decoded."""
 
 
-def forward(
-    httpx: Any, exchange: TransportExchange, captured: CapturedExchange, request: Any, send: Callable[[Any], Any]
-) -> Any:
-    """Forward with `send`, and capture the response's body while the client reads it."""
-    capture = Capture(exchange, captured)
-    with _passing(capture):
-        response = send(request)
-    return _with_capture(httpx, response, capture, of_library(_SyncTee, httpx, "SyncByteStream"))
-
-
-async def forward_async(
-    httpx: Any,
-    exchange: TransportExchange,
-    captured: CapturedExchange,
-    request: Any,
-    send: Callable[[Any], Awaitable[Any]],
-) -> Any:
-    """The asynchronous counterpart of `forward`."""
-    capture = Capture(exchange, captured)
-    with _passing(capture):
-        response = await send(request)
-    return _with_capture(httpx, response, capture, of_library(AsyncTee, httpx, "AsyncByteStream"))
-
-
-@contextmanager
-def _passing(capture: Capture) -> Generator[None, None, None]:
-    # Set back to the old value and not by token: an interrupt may come before the token is stored.
-    before = FORWARDING_HTTPX.get()
-    try:
-        FORWARDING_HTTPX.set(True)
-        yield
-    except BaseException as error:
-        capture.broke(error)
-        raise
-    finally:
-        FORWARDING_HTTPX.set(before)
-
-
-def _with_capture(httpx: Any, response: Any, capture: Capture, tee: Callable[[Any, Capture], Any]) -> Any:
-    """The response, with a body that is captured while it is read."""
-    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
-    whole = _whole(httpx, response)
-    if whole is None:
-        capture.began(response.status_code, pairs)
-        response.stream = tee(response.stream, capture)
-        return response
-    if not isinstance(response.stream, httpx.ByteStream):
+def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
+    """The response to a forwarded request, with a body that is captured while it is read."""
+    pairs = _pairs(response.headers)
+    if isinstance(response.stream, httpx.ByteStream):  # made whole: nobody will read its stream
+        whole = b"".join(response.stream)
+    elif response.is_stream_consumed:  # read before: the encoded bytes are gone
+        whole = response.content
         pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
+    else:
+        capture.began(response.status_code, pairs)
+        response.stream = of_library(CapturingBody, httpx, "SyncByteStream", "AsyncByteStream")(
+            response.stream, capture
+        )
+        return response
     capture.began(response.status_code, pairs)
     capture.took(whole)
     capture.complete()
     return response
 
 
-def _whole(httpx: Any, response: Any) -> bytes | None:
-    """The body of a response that was already read, or created whole, so that nobody will read its stream.
-
-    If it was already read, the encoded bytes are gone and only the decoded ones are left.
-    """
-    if isinstance(response.stream, httpx.ByteStream):
-        return b"".join(response.stream)
-    try:
-        content: bytes = response.content
-    except httpx.ResponseNotRead:
-        return None
-    return content
-
-
-class Tee:
-    """A response body that is captured on its way from another transport to the client."""
-
-    def __init__(self, stream: Any, capture: Capture) -> None:
-        self._stream = stream
-        self._hearing = capture
-
-    def __del__(self) -> None:
-        self._hearing.left()
-
-
-class _SyncTee(Tee):
-    """The capturing body for synchronous clients."""
-
-    def __iter__(self) -> Iterator[bytes]:
-        took, started = self._hearing.pieces.append, self._hearing.started
-        try:
-            for piece in self._stream:
-                took((piece, monotonic() - started))
-                yield piece
-        except BaseException as error:
-            self._hearing.broke(error)
-            raise
-        self._hearing.complete()
-
-    def close(self) -> None:
-        """Note that the client stops reading, and close the body."""
-        self._hearing.left()
-        self._stream.close()
-
-
-class AsyncTee(Tee):
-    """The capturing body for asynchronous clients."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        took, started = self._hearing.pieces.append, self._hearing.started
-        try:
-            async for piece in self._stream:
-                took((piece, monotonic() - started))
-                yield piece
-        except BaseException as error:
-            self._hearing.broke(error)
-            raise
-        self._hearing.complete()
-
-    async def aclose(self) -> None:
-        """Note that the client stops reading, and close the body."""
-        self._hearing.left()
-        await self._stream.aclose()
+def _pairs(headers: Any) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw]

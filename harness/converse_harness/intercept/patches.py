@@ -8,14 +8,15 @@ the patches are active).
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial, wraps
+from functools import cache, cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -62,19 +63,23 @@ class Point:
         """The attribute's last name."""
         return self.attribute.rpartition(".")[2]
 
+    @property
+    def expected(self) -> str:
+        """What must be there."""
+        return "a module" if self.parameters is None else f"({', '.join(self.parameters)})"
+
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
 
 
 @dataclass(slots=True)
 class _Record:
-    """An active replacement. `over`: a wrapper of other code that was on top of ours when ours had to be removed."""
+    """An active replacement; it stays where other code has a wrapper on top of it. `added`: the holder inherits it."""
 
     holder: Any
     original: Any
     replacement: Any
     added: bool
-    over: Any = None
 
 
 @cache
@@ -86,13 +91,10 @@ def function_named(name: str) -> Callable[[Any], Any]:
 
 
 class Patches:
-    """All points of one table, patched or restored together; `switch` names a function called with True and False
-    too.
-    """
+    """All points of one table, patched or restored together."""
 
-    def __init__(self, points: Sequence[Point], switch: str) -> None:
+    def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
-        self._switch = switch
         self._modules = frozenset(point.module for point in points)
         self._eager = frozenset(point.module for point in points if point.eager)
         self._records: dict[Point, _Record] = {}
@@ -115,23 +117,16 @@ class Patches:
                 try:
                     importlib.import_module(name)
                 except ImportError as error:
-                    raise TransportError(
-                        _mismatch(name, name, "a module", f"{type(error).__name__}: {error}")
-                    ) from error
+                    raise _mismatch(name, f"{type(error).__name__}: {error}") from error
 
     def put_in(self) -> None:
         """Patch every point of every imported module; active ones are skipped. Raises TransportError."""
         if self._seen and self._are_in():
             return
-        imported = self._modules & sys.modules.keys()
-        there = [point for point in self._points if point.module in imported]
-        for point in there:
-            self._check(point)
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
-        function_named(self._switch)(True)
-        for point in there:
-            self._replace(point)
+        imported = self._modules & sys.modules.keys()
+        self._replace_all([point for point in self._points if point.module in imported])
         self._seen = imported
 
     def _are_in(self) -> bool:
@@ -158,48 +153,41 @@ class Patches:
             sys.meta_path.remove(self._importing)
         for point in tuple(self._records):
             self._give_back(point)
-        function_named(self._switch)(False)
 
     def imported(self, module: ModuleType) -> None:
         """Called when a module with points was imported. Raises TransportError, so that the import fails."""
         there = [point for point in self._points if point.module == module.__name__]
-        for point in there:
-            self._check(point)
-        for point in there:
-            self._replace(point)
+        self._replace_all(there)
         if self._importing not in sys.meta_path:
             # Another thread closed the last fake meanwhile.
             for point in there:
                 self._give_back(point)
 
-    def _check(self, point: Point) -> None:
-        holder, name = _holder(point)
-        if holder is None:
-            return
-        found = _found(holder, name)
+    def _replace_all(self, points: Sequence[Point]) -> None:
+        """Replace these, after all of them are checked. Raises TransportError."""
+        for point, (holder, found) in [(point, self._check(point)) for point in points]:
+            if holder is not None and point.replace is not None:
+                self._replace(point, point.replace, holder, found)
+
+    def _check(self, point: Point) -> tuple[Any, Any]:
+        """Return what has the attribute (None if the point does not exist in this version), and the attribute."""
+        holder = _holder(point)
+        found = None if holder is None else _found(holder, point.name)
         record = self._records.get(point)
-        if record is not None and (found is record.replacement or found is record.over):
-            return
-        if found is self._checked.get(point, self):
-            return
+        if holder is None or found is self._checked.get(point, self) or (record and found is record.replacement):
+            return holder, found
         if found is _MISSING:
-            raise TransportError(_mismatch(point.module, str(point), _expected(point), "nothing of that name"))
-        if point.parameters is None:
-            if not isinstance(found, ModuleType):
-                raise TransportError(_mismatch(point.module, str(point), _expected(point), f"{found!r}"))
-        else:
+            raise _mismatch(point, "nothing of that name")
+        if point.parameters is not None:
             _check_function(point, found)
+        elif not isinstance(found, ModuleType):
+            raise _mismatch(point, f"{found!r}")
         if point.replace is not None:
             function_named(point.replace)  # imported before anything is touched
         self._checked[point] = found
+        return holder, found
 
-    def _replace(self, point: Point) -> None:
-        if point.replace is None:
-            return
-        holder, name = _holder(point)
-        if holder is None:
-            return
-        found = _found(holder, name)
+    def _replace(self, point: Point, replace: str, holder: Any, found: Any) -> None:
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
             # The class or module itself was replaced, or imported anew.
@@ -207,23 +195,22 @@ class Patches:
             self._records.pop(point, None)
             record = None
         if record is not None and found is not record.original:
-            if found is record.replacement or found is record.over or _reaches(found, record.replacement):
+            if _reaches(found, record.replacement):
                 return
             # Other code restored the original, or put an unrelated object in its place.
             del self._records[point]
-        # Two threads may get here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
         if found in self._ours:
             # Another patcher ended and restored our replacement, which it had found there.
-            original, replacement = self._ours[found], found
-            found = original
+            found, replacement = self._ours[found], found
         elif original is not found:
-            replacement = function_named(point.replace)(_as_function(found))
+            replacement = function_named(replace)(_as_function(found))
             self._made[point] = found, replacement
-        made = _Record(holder, found, replacement, added=name not in vars(holder))
+        # Two threads may get here at once: both must use the record that was stored first.
+        made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)
         self._ours[record.replacement] = found
-        setattr(holder, name, record.replacement)
+        setattr(holder, point.name, record.replacement)
 
     def _give_back(self, point: Point) -> None:
         record = self._records.get(point)
@@ -240,29 +227,19 @@ class Patches:
             setattr(record.holder, name, record.original)
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
-        else:
-            # Other code wrapped ours: our replacement stays below and passes everything through.
-            record.over = found
+        # Else other code wrapped ours: our replacement stays below and passes everything through.
 
 
-def _holder(point: Point) -> tuple[Any, str]:
+def _holder(point: Point) -> Any:
     """The module or class that has the attribute; None if the point does not exist in this version."""
-    name = point.name
-    module = sys.modules[point.module]
-    if point.since is not None and not hasattr(module, point.since):
-        return None, name
-    holder: Any = module
+    holder: Any = sys.modules[point.module]
+    if point.since is not None and not hasattr(holder, point.since):
+        return None
     for step in point.path:
         holder = getattr(holder, step, _MISSING)
         if holder is _MISSING:
-            raise TransportError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))
-    if point.optional and name not in vars(holder):
-        return None, name
-    return holder, name
-
-
-def _fits(expected: tuple[str, ...], named: tuple[str, ...]) -> bool:
-    return set(expected[:-1]) <= set(named) if expected[-1:] == ("...",) else expected == named
+            raise _mismatch(point, f"no {step!r}")
+    return None if point.optional and point.name not in vars(holder) else holder
 
 
 def _found(holder: Any, name: str) -> Any:
@@ -282,31 +259,29 @@ def _check_function(point: Point, found: Any) -> None:
     named = tuple(parameters)
     # A wrapper by other code that accepts any arguments passes: the function below cannot be seen.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    fits = _fits(point.parameters or (), named)
+    expected = point.parameters or ()
+    fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
-        raise TransportError(_mismatch(point.module, str(point), _expected(point), f"({', '.join(named)})"))
+        raise _mismatch(point, f"({', '.join(named)})")
     if point.mentions:
         code = getattr(inspect.unwrap(found), "__code__", None)
         names = code.co_names if isinstance(code, CodeType) else ()
         missing = [name for name in point.mentions if name not in names]
         if missing:
-            expected = f"code that mentions {', '.join(missing)}"
-            raise TransportError(_mismatch(point.module, str(point), expected, f"one that mentions {', '.join(names)}"))
+            mentions = f"one that mentions {', '.join(names)}"
+            raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
 
 
-def _expected(point: Point) -> str:
-    return "a module" if point.parameters is None else f"({', '.join(point.parameters)})"
-
-
-def _mismatch(module: str, attribute: str, expected: str, found: str) -> str:
-    library = module.partition(".")[0]
+def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportError:
+    library = str(where).partition(".")[0]
+    expected = expected or (where.expected if isinstance(where, Point) else "a module")
     try:
         which = f"{library} {version(library)}"
     except PackageNotFoundError:
         python = f"Python {sys.version.partition(' ')[0]}"
         which = python if library in sys.stdlib_module_names else f"{library} (not installed)"
-    return (
-        f"cannot open a fake: {which} is not as expected. {attribute}: expected {expected}, found {found}. Nothing was "
+    return TransportError(
+        f"cannot open a fake: {which} is not as expected. {where}: expected {expected}, found {found}. Nothing was "
         f"patched. Install a release of {library} that this converse-harness knows, or a newer converse-harness; if "
         "another library replaced that attribute, start it after the fake is open"
     )
@@ -314,15 +289,12 @@ def _mismatch(module: str, attribute: str, expected: str, found: str) -> str:
 
 def _reaches(function: Any, target: Any) -> bool:
     """Whether `function` wraps `target` at any depth, by attribute, closure or partial."""
-    seen: set[int] = set()
-    waiting: list[Any] = [function]
-    while waiting and len(seen) < _SEARCHED:
-        item = waiting.pop()
+    found = [function]
+    for item in found:  # it grows meanwhile
         if item is target:
             return True
-        if id(item) not in seen:
-            seen.add(id(item))
-            waiting.extend(_below(item))
+        if len(found) < _SEARCHED:
+            found += [each for each in _below(item) if all(each is not other for other in found)]
     return False
 
 
@@ -340,21 +312,10 @@ def _as_function(found: Any) -> Any:
     return call
 
 
-def _below(item: Any) -> Iterator[Any]:
-    if type(item) is not FunctionType:
-        # A wrapt proxy claims to be a function, and shows the attributes of the wrapped object instead of its own.
-        yield getattr(item, "__wrapped__", None)
-    if isinstance(item, FunctionType):
-        yield vars(item).get("__wrapped__")
-        for cell in item.__closure__ or ():
-            try:
-                yield cell.cell_contents
-            except ValueError:
-                continue
-    elif isinstance(item, MethodType):
-        yield item.__func__
-    elif isinstance(item, partial):
-        yield item.func
-    elif callable(item) and not isinstance(item, type):
-        # For mocks and wrappers written as classes: look at every callable among their attributes.
-        yield from (value for value in getattr(item, "__dict__", {}).values() if callable(value))
+def _below(item: Any) -> list[Any]:
+    """What a function or wrapper may call: what is in its closure and in its attributes."""
+    if type(item) is FunctionType:
+        return [vars(item).get("__wrapped__"), *gc.get_referents(*(item.__closure__ or ()))]
+    # A method, a partial, a mock, a wrapper written as a class, or a proxy of wrapt, which claims to be a function.
+    held = gc.get_referents(item, getattr(item, "__dict__", None))
+    return [each for each in held if callable(each) and not isinstance(each, type)]

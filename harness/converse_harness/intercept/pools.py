@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache, wraps
 from typing import TYPE_CHECKING
 
 from converse_harness.imports import ImportHook
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final
 
 _PROCESSES: Final = "multiprocessing.process"
-_PREFIX: Final = "converse-harness-"
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
 """Audit events that name a host, with its position."""
 
@@ -27,24 +28,18 @@ _told: str | None = None
 _closed = False
 _parents: list[str] = []
 """The files of the processes that this one comes from."""
-_armed = _watching = _standing = False
 
 
+@cache
 def arm() -> None:
     """From now on, workers that multiprocessing or fork starts check the state of this process."""
-    global _armed
-    if not _armed:
-        _armed = True
-        _forget_loaders()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=_share, after_in_child=_forked)
-        if _PROCESSES in sys.modules:
-            _patch(sys.modules[_PROCESSES])
-        else:
-            sys.meta_path.insert(0, _hook)
-        registry = sys.modules.get("converse_harness.intercept.registry")
-        if registry is not None:
-            registry.tell_workers()
+    _forget_loaders()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_share, after_in_child=_forked)
+    if _PROCESSES in sys.modules:
+        _patch(sys.modules[_PROCESSES])
+    else:
+        sys.meta_path.insert(0, _hook)
 
 
 def _forget_loaders() -> None:
@@ -84,28 +79,10 @@ def _share() -> str:
         import atexit
         import tempfile
 
-        folder = tempfile.gettempdir()
-        _sweep(folder)
-        _told = os.path.join(folder, f"{_PREFIX}{os.getpid()}-{os.urandom(8).hex()}")
+        _told = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
         atexit.register(_forget, _told, os.getpid())
         _write(_told)
     return _told
-
-
-def _sweep(folder: str) -> None:
-    """Remove the signal files of processes that were killed."""
-    from contextlib import suppress
-
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            process = name.removeprefix(_PREFIX).partition("-")[0]
-            if name.startswith(_PREFIX) and process.isdecimal() and os.name == "posix":
-                try:
-                    os.kill(int(process), 0)
-                except ProcessLookupError:
-                    os.unlink(os.path.join(folder, name))
-                except OSError:  # of somebody else
-                    continue
 
 
 def _forget(path: str, process: int) -> None:
@@ -125,45 +102,46 @@ def _forked() -> None:
 
 def _ask(path: str) -> None:
     """In a worker: check the parent from now on."""
-    global _watching
-    _parents.append(path)
-    if not _watching:
-        _watching = True
+    if not _parents:
         sys.addaudithook(_watch)
+    _parents.append(path)
 
 
-class _Parent:
-    """Pickled with a process object; unpickling it makes the worker check its parent."""
+class InChild:
+    """Pickled with a process object: unpickling it in another process calls a function."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, act: Callable[..., object], *args: object) -> None:
+        self._given = (os.getpid(), act, *args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.path, os.getpid())
+        return _unpickled, self._given
 
 
-def _unpickled(path: str, parent: int) -> None:
+def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
     if os.getpid() != parent:
-        _ask(path)
+        act(*args)
+
+
+def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
+    """Turn `BaseProcess.start` into one that takes what `make` gives along, in an attribute of this name."""
+
+    @wraps(original)
+    def start(self: Any) -> Any:
+        setattr(self, name, make())
+        try:
+            return original(self)
+        finally:
+            delattr(self, name)
+
+    return start
 
 
 def _patch(module: Any) -> None:
     """Patch `BaseProcess.start`, for workers that are not forked."""
     while _hook in sys.meta_path:
         sys.meta_path.remove(_hook)
-    from functools import wraps
-
-    original = module.BaseProcess.start
-
-    @wraps(original)
-    def start(self: Any) -> Any:
-        self._converse_harness_parent = _Parent(_share())
-        try:
-            return original(self)
-        finally:
-            del self._converse_harness_parent
-
-    module.BaseProcess.start = start
+    process = module.BaseProcess
+    process.start = starting(process.start, "_converse_harness_parent", lambda: InChild(_ask, _share()))
 
 
 _hook = ImportHook((_PROCESSES,), _patch)
@@ -174,17 +152,15 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         return
     name = str(args[_EVENTS[event]])  # of an address the host is in it
     if not name.isascii() or "bedrock" in name.lower():
-        if not _standing:
-            _stand_below()
+        _stand_below()
         from converse_harness.intercept import guard, hosts
 
         guard.check(hosts.host_of(args[_EVENTS[event]]))
 
 
+@cache
 def _stand_below() -> None:
     """Install, at the first lookup of a Bedrock host, a permanent guard that refuses while the parent's file exists."""
-    global _standing
-    _standing = True
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 

@@ -1,7 +1,7 @@
 """Read the requested host from calls of other libraries: one reader per kind of function.
 
-`patch_points` lists the functions. A reader is a generator of hosts from the arguments; a decorator turns it into a
-replacement, which checks these hosts while the guard is on and then calls the original.
+`patch_points` lists the functions. A reader gives the hosts in the arguments; a decorator turns it into a replacement,
+which checks these hosts and then calls the original.
 """
 
 from __future__ import annotations
@@ -12,16 +12,7 @@ from contextlib import suppress
 from inspect import iscoroutinefunction, signature
 from typing import Any, Final
 
-from converse_harness.intercept import guard
-from converse_harness.intercept.hosts import (
-    host_in,
-    host_of,
-    hosts_written,
-    is_bedrock_host,
-    is_own_machine,
-    named,
-    names_bedrock,
-)
+from converse_harness.intercept import guard, hosts
 
 Read = Callable[..., Iterable[object]]
 Replace = Callable[[Any], Any]
@@ -34,23 +25,18 @@ def _before(read: Read) -> Replace:
     """
 
     def replace(original: Any) -> Any:
-        def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if guard.is_on():
-                for host in read(*args, **kwargs):
-                    guard.check(host)
-
         if iscoroutinefunction(original):
 
             @functools.wraps(original)
             async def checked_async(*args: Any, **kwargs: Any) -> Any:
-                ask(args, kwargs)
+                guard.check(*read(*args, **kwargs))
                 return await original(*args, **kwargs)
 
             return _with_parameters(checked_async, original)
 
         @functools.wraps(original)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            ask(args, kwargs)
+            guard.check(*read(*args, **kwargs))
             return original(*args, **kwargs)
 
         return _with_parameters(checked, original)
@@ -65,87 +51,65 @@ def _with_parameters(made: Any, original: Any) -> Any:
     return made
 
 
-def _argument(*names: str) -> Replace:
-    """As `_before`, but the reader gets arguments by name, wherever the function has them."""
+def by_name(original: Any) -> Any:
+    """A function whose host has a name among its arguments, wherever it stands."""
+    parameters = signature(original)
 
-    def replace(original: Any) -> Any:
-        parameters = signature(original)
+    def read(*args: Any, **kwargs: Any) -> Iterator[object]:
+        given = parameters.bind(*args, **kwargs).arguments
+        return map(given.get, ("host", "hostname", "server_hostname"))
 
-        def read(*args: Any, **kwargs: Any) -> Iterator[object]:
-            given = parameters.bind(*args, **kwargs).arguments
-            return map(given.get, names)
-
-        return _before(read)(original)
-
-    return replace
-
-
-host = _argument("host")
-hostname = _argument("hostname")
-server_hostname = _argument("server_hostname")
+    return _before(read)(original)
 
 
 @_before
-def address(*args: Any, **more: Any) -> Iterator[object]:
+def address(*args: Any, **more: Any) -> Iterable[object]:
     """A socket method whose last argument is an address: C code resolves its name before the audit hook runs."""
-    yield host_of(more.get("address", args[-1]))
+    return (hosts.host_of(more.get("address", args[-1])),)
 
 
 @_before
-def connection_of_loop(
-    loop: object, protocol: object, host: object = None, port: object = None, *args: Any, **options: Any
-) -> Iterator[object]:
+def connection_of_loop(loop: object, make: object, host: object = None, *args: Any, **options: Any) -> Iterable[object]:
     """`create_connection` of an event loop written in C."""
-    yield host
-    yield options.get("server_hostname")
+    return host, options.get("server_hostname")
 
 
 @_before
-def name_of_loop(loop: object, host: object, *args: Any, **options: Any) -> Iterator[object]:
-    """`getaddrinfo` of an event loop written in C."""
-    yield host
+def second(first: object, host: object, *args: Any, **more: Any) -> Iterable[object]:
+    """A function written in C: `getaddrinfo` of an event loop, or what connects in awscrt."""
+    return (host,)
 
 
 @_before
-def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterator[object]:
+def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterable[object]:
     """`HTTPConnection.putrequest` of http.client: the host is its own, the tunnel's, or the one in a proxy request's
     URL.
     """
-    yield connection.host
-    yield getattr(connection, "_tunnel_host", None)
-    yield host_in(url)
+    return connection.host, getattr(connection, "_tunnel_host", None), hosts.host_in(url)
 
 
 @_before
-def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterator[object]:
+def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`handle_request` and `handle_async_request` of httpcore, for every HTTP version."""
-    yield request.url.host
-    yield host_in(request.url.target.decode("utf-8", "replace"))
-    if not is_own_machine(request.url.host):
-        yield from (named(value) for name, value in request.headers if name.lower() == b"host")
+    headers = (value for name, value in request.headers if name.lower() == b"host")
+    return _of_request(request.url.host, hosts.text(request.url.target), *headers)
 
 
 @_before
-def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
+def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
     """`BaseConnector.connect` of aiohttp, which provides the connection for each request."""
-    yield request.url.host
-    if not is_own_machine(request.url.host):
-        yield named(request.headers.get("Host", ""))
+    return _of_request(request.url.host, "/", request.headers.get("Host", ""))
 
 
 @_before
-def awscrt_connection(bootstrap: object, host: object, *args: Any, **more: Any) -> Iterator[object]:
-    """The connecting function of awscrt's C library."""
-    yield host
-
-
-@_before
-def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
+def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
     """`request` of awscrt's connections."""
-    yield connection.host_name
-    yield host_in(request.path or "/")
-    if not is_own_machine(connection.host_name):
-        yield named(request.headers.get("host") or "")
+    return _of_request(connection.host_name, request.path or "/", request.headers.get("host") or "")
+
+
+def _of_request(host: Any, target: str, *headers: bytes | str) -> Iterable[object]:
+    """The hosts of a request; its Host header counts only if the connection leaves this machine."""
+    return host, hosts.host_in(target), *(() if hosts.is_own_machine(host) else map(hosts.named, headers))
 
 
 _URL: Final = 10002
@@ -158,15 +122,11 @@ _REACHED: Final = (10243, 10203)
 def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **more: Any) -> Iterator[object]:
     """`Curl.setopt` of curl_cffi and pycurl."""
     if option == _URL:
-        yield host_in(_text(value).lstrip("/"))
+        yield hosts.host_in(hosts.text(value).lstrip("/"))
     elif option == _HEADERS:
-        yield from (named(line[5:]) for line in map(_text, value or ()) if line[:5].lower() == "host:")
+        yield from (hosts.named(line[5:]) for line in map(hosts.text, value or ()) if line[:5].lower() == "host:")
     elif option in _REACHED:
-        yield from (part for entry in map(_text, value or ()) for part in entry.split(":"))
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        yield from (part for entry in map(hosts.text, value or ()) for part in entry.split(":"))
 
 
 def curl_handle(original: Any) -> Any:
@@ -175,59 +135,32 @@ def curl_handle(original: Any) -> Any:
 
 
 @_before
-def tls_write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
-    """A method that writes to TLS, over a socket or in memory."""
+def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
+    """A method that writes to a socket, to TLS over a socket or in memory, or to trio's SocketStream."""
     name = getattr(connection, "server_hostname", None)
-    return (name, *_written(data, lambda: name or _peer(connection)))
-
-
-@_before
-def socket_write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
-    """`send` and `sendall` of sockets."""
-    return _written(data, lambda: _peer(connection))
-
-
-@_before
-def socket_write_all(connection: Any, buffers: Any = (), *args: Any, **more: Any) -> Iterable[object]:
-    """`sendmsg` of sockets; a request begins in the first buffer."""
-    return _written(_first(buffers), lambda: _peer(connection))
-
-
-@_before
-def trio_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
-    """`send_all` of trio's SocketStream."""
-    return _written(data, lambda: _peer(stream.socket))
+    written = hosts.written_in(data)
+    return (name,) if written is None else (name, *_of_head(*written, name or _peer(connection)))
 
 
 @_before
 def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
-    tls = stream.get_extra_info("ssl_object")
-    peer = _written(_first(data), lambda: host_of(stream.get_extra_info("peername")))
-    return (getattr(tls, "server_hostname", None), *peer)
+    name = getattr(stream.get_extra_info("ssl_object"), "server_hostname", None)
+    written = hosts.written_in(data)
+    peer = hosts.host_of(stream.get_extra_info("peername"))
+    return (name,) if written is None else (name, *_of_head(*written, peer))
 
 
-def _written(data: Any, peer: Callable[[], object]) -> Iterable[object]:
-    """The hosts that a request names; the Host header counts only if the connection leaves this machine."""
-    return _named_in(data, peer) if names_bedrock(data) else ()
-
-
-def _named_in(data: Any, peer: Callable[[], object]) -> Iterator[object]:
-    for target, header in hosts_written(data):
-        yield target
-        if is_bedrock_host(header) and not (target is None and is_own_machine(peer())):
-            yield header
-
-
-def _first(data: Any) -> Any:
-    """The first of several buffers, in which a request begins."""
-    return data[0] if type(data) in (list, tuple) and data else data
+def _of_head(target: str | None, header: str | None, peer: object) -> Iterable[object]:
+    """The hosts of a request in the bytes; its Host header counts as in `_of_request`."""
+    return (target,) if target is None and hosts.is_own_machine(peer) else (target, header)
 
 
 def _peer(connection: Any) -> object:
-    """The address to which a socket is connected; None if unknown."""
+    """The address to which a socket, or trio's stream over one, is connected; None if unknown."""
     try:
-        peer: Any = connection.getpeername()
+        peer: Any = getattr(connection, "socket", connection).getpeername()
     except (AttributeError, OSError):
         return None
-    return "localhost" if isinstance(peer, str | bytes) else host_of(peer)  # the first is a socket in the file system
+    # A text is the path of a socket in the file system.
+    return "localhost" if isinstance(peer, str | bytes) else hosts.host_of(peer)

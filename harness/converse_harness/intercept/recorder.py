@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
@@ -20,12 +21,7 @@ from converse_harness.intercept.httpx_transports import (
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.matching import Match
-from converse_harness.recordings.modes import (
-    MissingRecording,
-    SavedRecording,
-    open_session,
-    save_or_set_aside,
-)
+from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 
 
@@ -54,30 +50,21 @@ class Recorder(BotoFake):
         super().__init__(**settings)
         self.path = Path(path)
         self.saved: Path | None = None
-        self._mode: Mode = one_of("mode", mode, MODES)
+        known: Mode = one_of("mode", mode, MODES)
+        self._session = partial(open_session, self.path, known, match=match, pace=pace, redaction=redaction)
         self._failed: Failed = one_of("failed", failed, FAILED)
-        self._match: Match = match
-        self._pace = pace
-        self._passed = self._kept = True
+        self._kept = True
         self._upstream = upstream
-        self._redaction = redaction
-        self._others = settings
+        self._again = partial(
+            Recorder, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, redaction=redaction
+        )
 
     def fresh(self, test: str = "") -> Recorder:
         """Create a recorder with the same settings; a test method of a class gets its own file, named after the
         method.
         """
         path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
-        return Recorder(
-            path,
-            mode=self._mode,
-            match=self._match,
-            pace=self._pace,
-            failed=self._failed,
-            upstream=self._upstream,
-            redaction=self._redaction,
-            **self._others,
-        )
+        return self._again(path, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
         """A transport for one client: records all its requests and sends them over `inner`, any transport of httpx or
@@ -94,12 +81,10 @@ class Recorder(BotoFake):
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
         try:
-            played, self.writer = open_session(
-                self.path, self._mode, match=self._match, pace=self._pace, redaction=self._redaction
-            )
+            played, self.writer = self._session()
         except MissingRecording as error:
             raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
-        self._passed, self._kept, self.saved = True, False, None
+        self._kept, self.saved = False, None
         if played is not None:
             self.endpoint.script.add([played])
         with super()._transport(), capturing(self, self._upstream):
@@ -109,41 +94,32 @@ class Recorder(BotoFake):
         """Stop forwarding, and write the file; closing twice does nothing. Raises ReplyError if the file cannot be
         written.
         """
-        kept = self._close()
-        if kept.problem:
-            raise ReplyError(self._said(kept.problem))
-        self._warn(kept)
+        self._finish(None)
 
-    def _close(self) -> SavedRecording:
-        """Close, write the file, and return the result."""
+    def _finish(self, error: BaseException | None) -> None:
+        """Close and write the file; `error` is what the block raised, which gets the problems as notes."""
+        __tracebackhide__ = True
         super().close()
         if self.writer is None or self._kept:
-            return SavedRecording(0)
-        kept = save_or_set_aside(self.writer, passed=self._passed and not self.failures(), failed=self._failed)
+            return
+        passed = error is None and not self.failures()
+        kept = save_or_set_aside(self.writer, passed=passed, failed=self._failed)
         self.saved, self._kept = kept.path, True
-        return kept
-
-    def _said(self, text: str) -> str:
-        return f"record({str(self.path)!r}): {text}"
-
-    def _warn(self, kept: SavedRecording) -> None:
-        if kept.masked:
-            warnings.warn(self._said(kept.masked), MaskedSecretWarning, stacklevel=3)
+        for text in filter(None, (kept.problem, kept.masked)):
+            said = f"record({str(self.path)!r}): {text}"
+            if error is not None:
+                error.add_note(said)
+            elif text == kept.problem:
+                raise ReplyError(said)
+            else:
+                warnings.warn(said, MaskedSecretWarning, stacklevel=3)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
-        self._passed = error is None
-        kept = self._close()
-        if error is not None:  # what the block raised comes first
-            for said in filter(None, (kept.problem, kept.masked)):
-                error.add_note(self._said(said))
-        elif kept.problem:
-            raise ReplyError(self._said(kept.problem))
+        self._finish(error)
         super().__exit__(kind, error, trace)
-        if error is None:
-            self._warn(kept)
 
     def __repr__(self) -> str:
         return f"<Recorder, {self._state}, {len(self.calls)} calls to {self.path}>"
@@ -193,12 +169,5 @@ def record(
     """
     check_parentheses(path, Recorder.made_by)
     return Recorder(
-        path,
-        mode=mode,
-        match=match,
-        pace=pace,
-        failed=failed,
-        upstream=upstream,
-        redaction=redaction,
-        **settings,
+        path, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, redaction=redaction, **settings
     )

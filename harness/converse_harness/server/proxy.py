@@ -15,7 +15,8 @@ from typing import Final, TypedDict, Unpack
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.errors import ReplyError, SecretFound, TransportError, one_of
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import Capture, TransportExchange, end_of
+from converse_harness.intercept.capture import Capture, end_of
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.choices import MODES, Mode

@@ -1,0 +1,240 @@
+"""The capture of a forwarded call: what came of its answer while the client read it, and how that ended.
+
+Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). It gives the client a body that
+reports to one `Capture` what is taken of it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from operator import attrgetter
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import CallOutcome
+    from converse_harness.intercept.exchange import TransportExchange
+    from converse_harness.recordings.capture import CapturedExchange
+    from converse_harness.recordings.lines import End
+    from converse_harness.stream.http import Break, ConnectionFailure
+
+_FAILURES: Final[Mapping[str, ConnectionFailure]] = {
+    "EndpointConnectionError": "connection refused",
+    "ConnectError": "connection refused",
+    "ConnectTimeoutError": "connect timeout",
+    "ConnectTimeout": "connect timeout",
+    "ReadTimeoutError": "read timeout",
+    "ReadTimeout": "read timeout",
+    "ConnectionClosedError": "connection closed",
+    "RemoteProtocolError": "connection closed",
+    "ReadError": "connection closed",
+    "WriteError": "connection closed",
+}
+"""What botocore and httpx raise in place of an answer; everything else is a connection that did not come about."""
+
+
+class Capture:
+    """Records a forwarded call for a fake. Only the first report of an end counts.
+
+    An error that leaves its `with` block came instead of the answer, or of the rest of it. Code on the hot path of a
+    long stream appends `(data, monotonic() - started)` to `pieces` directly. `wrap` makes the body that the client gets
+    out of a raw response, where the library tells of one.
+    """
+
+    __slots__ = ("_exchange", "_over", "captured", "pieces", "started", "wrap")
+
+    def __init__(
+        self,
+        exchange: TransportExchange,
+        captured: CapturedExchange,
+        wrap: Callable[[Any, Capture], Any] | None = None,
+    ) -> None:
+        self._exchange = exchange
+        self._over = False
+        self.captured = captured
+        self.pieces = captured.pieces
+        self.started = monotonic()
+        self.wrap = wrap
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self.broke(error)
+
+    def began(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        """Report that the head of the answer arrived."""
+        captured = self.captured
+        captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
+
+    def took(self, data: bytes) -> None:
+        """Report that the client took a piece of the body."""
+        if data:
+            self.pieces.append((data, monotonic() - self.started))
+
+    def complete(self) -> None:
+        """Report that the client has the whole body."""
+        self._end("complete")
+
+    def left(self) -> None:
+        """Report that the client closed or dropped the response; may come from a finalizer, also after the end."""
+        if self._over:
+            return
+        if self.captured.is_complete():
+            self.complete()
+        elif self.captured.status:
+            self._end("closed by client", end="closed by client")
+        else:
+            # For replay: during this time the client waited and no answer came.
+            self._end("closed by client", failure="read timeout")
+
+    def broke(self, error: BaseException) -> None:
+        """Report that this error was raised instead of the answer, or of the rest of it."""
+        if not isinstance(error, Exception):
+            self.left()  # it was cancelled or interrupted
+        elif self.captured.status:
+            self._end("cut", end=end_of(error))
+        else:
+            names = (type(each).__name__ for each in _causes(error))
+            known: list[ConnectionFailure] = [_FAILURES[name] for name in names if name in _FAILURES]
+            self._end("cut", failure=known[0] if known else "connection refused")
+
+    def _end(self, outcome: CallOutcome, *, end: End | None = None, failure: ConnectionFailure | None = None) -> None:
+        if not self._over:
+            self._over = True
+            self.captured.failure, self.captured.ended = failure, end
+            self.captured.ended_at = monotonic() - self.started
+            self._exchange.ended(outcome)
+
+
+FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded", default=None)
+"""The call that is being sent to the real service in this context, until its answer has begun."""
+
+
+@contextmanager
+def forwarding(
+    exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
+) -> Generator[Capture, None, None]:
+    """Send a call in the `with` block: the answer that comes meanwhile is its own, and nobody else captures it."""
+    before = FORWARDED.get()
+    try:
+        with Capture(exchange, captured, wrap) as capture:
+            FORWARDED.set(capture)
+            yield capture
+    finally:
+        FORWARDED.set(before)
+
+
+class CapturingBody:
+    """A response body that reports what is taken of it: urllib3's response, or a stream of httpx."""
+
+    def __init__(self, body: Any, capture: Capture) -> None:
+        self._capture = capture
+        self._body = body
+
+    __class__: Any = property(attrgetter("_body.__class__"))  # for whoever asks by isinstance()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["_body"], name)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces(self._body)
+
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+        """Iterate as urllib3's method does; the others too work like those of the same name."""
+        return self._pieces(self._body.stream(*args, **kwargs))
+
+    def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+        """Iterate over HTTP chunks."""
+        return self._pieces(self._body.read_chunked(*args, **kwargs))
+
+    def _pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        took, started = self._capture.pieces.append, self._capture.started
+        with self._capture:
+            for piece in pieces:
+                took((piece, monotonic() - started))
+                yield piece
+        self._capture.complete()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        took, started = self._capture.pieces.append, self._capture.started
+        with self._capture:
+            async for piece in self._body:
+                took((piece, monotonic() - started))
+                yield piece
+        self._capture.complete()
+
+    def read(self, *args: Any, **kwargs: Any) -> bytes:
+        """Read up to a number of bytes."""
+        return self._take(self._body.read, *args, **kwargs)
+
+    def read1(self, *args: Any, **kwargs: Any) -> bytes:
+        """Read what is there."""
+        return self._take(self._body.read1, *args, **kwargs)
+
+    def readline(self, *args: Any) -> bytes:
+        """Read up to the end of the line."""
+        return self._take(self._body.readline, *args)
+
+    def readlines(self) -> list[bytes]:
+        """Read all lines."""
+        return list(iter(self.readline, b""))
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _take(self, read: Callable[..., bytes], *args: Any, **kwargs: Any) -> bytes:
+        with self._capture:
+            data = read(*args, **kwargs)
+        self._capture.took(data)
+        if self._body.closed:
+            self._capture.complete()
+        return data
+
+    def close(self) -> None:
+        """Note that the client stops reading, and close the body."""
+        self._capture.left()
+        self._body.close()
+
+    async def aclose(self) -> None:
+        """Note that the client stops reading, and close the body."""
+        self._capture.left()
+        await self._body.aclose()
+
+    def __del__(self) -> None:
+        if "_capture" in vars(self):  # not where an interrupt came before there was one
+            self._capture.left()
+
+
+def end_of(error: BaseException) -> Break:
+    """The way in which an answer broke off, from the exception of the library that read it."""
+    causes = list(_causes(error))
+    if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
+        return "stalled"
+    # For chunked bodies, only the text of aiohttp's error shows the cause.
+    texts = "".join(map(repr, causes))
+    is_reset = ConnectionResetError.__name__ in texts or errno.ECONNRESET in [getattr(e, "errno", 0) for e in causes]
+    return "connection reset" if is_reset else "connection closed"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, its `__cause__` chain, and the errors that urllib3's and botocore's exceptions carry.
+
+    `__context__` is ignored: it may be an earlier failure that the client was handling when it retried.
+    """
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        each = waiting.pop(0)
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            carried = (*each.args, *getattr(each, "kwargs", {}).values(), each.__cause__)
+            waiting += [other for other in carried if isinstance(other, BaseException)]
