@@ -155,5 +155,5 @@ def test_the_setting(pytester: pytest.Pytester, patches: str) -> None:
 def test_a_setting_that_is_none(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nconverse_patches = always")
     result = pytester.runpytest_subprocess()
-    result.stderr.fnmatch_lines(["*converse_patches = always: it is session or test.*"])
+    result.stderr.fnmatch_lines(["*converse_patches = always: one of session, test.*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
