@@ -1,7 +1,7 @@
 """The boto transport for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
 
-aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
-`keys_and_waits` has its counterpart here; `forward_boto` has what happens to a call that is forwarded.
+aiobotocore overrides what botocore does from sending to parsing with coroutines, so each function of `boto` has its
+counterpart here; `keys` and `waits` are for both; `forward_boto` has what happens to a call that is forwarded.
 """
 
 from __future__ import annotations
@@ -13,21 +13,12 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
-from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
+from converse_harness.intercept.boto import ask, errors_of_botocore, outlasts, patience, wait_for
 from converse_harness.intercept.exchange import TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward_async
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
-from converse_harness.intercept.keys_and_waits import (
-    CREATING,
-    DeferredCredentials,
-    DummyCredentials,
-    bind_for_fake,
-    is_bedrock,
-    remembered,
-    signs_for_fake,
-    with_dummies,
-)
+from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
@@ -74,7 +65,8 @@ def answer(original: Any) -> Any:
             await _sleep_of(self)(wait_for(exchange, self, request.url))
         body = AioBody(exchange, started, self, request.url)
         if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
-            await _read_to_the_break(body, self, request.url)
+            with errors_of_botocore(request.url, type(_broken_stream(self, "stalled")), Exception):
+                await body.read()
         return response_class(request.url, response.status, headers(exchange), body)
 
     return _send
@@ -92,18 +84,6 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
     if broken == "stalled":
         return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
     return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken}"))
-
-
-async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
-    """Raises aiobotocore's error for a whole body that breaks off; aiobotocore's own retry rules then apply."""
-    import botocore.exceptions
-
-    try:
-        await body.read()
-    except Exception as error:
-        if isinstance(error, type(_broken_stream(endpoint, "stalled"))):
-            raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
-        raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
@@ -194,90 +174,3 @@ class _Chunks:
         if data is None:
             raise StopAsyncIteration
         return data, True
-
-
-class _AioDummyCredentials(DummyCredentials):
-    """Dummy credentials."""
-
-    async def get_frozen_credentials(self) -> Any:
-        """Return these credentials; signers call it."""
-        return super().get_frozen_credentials()
-
-
-class _AioDeferredCredentials(DeferredCredentials):
-    """The credentials of a client that was made under a fake: the session's real ones are looked up when first
-    needed.
-    """
-
-    async def get_frozen_credentials(self) -> Any:
-        """Return the credentials for a signer."""
-        if registry.blocking_fake() is not None:
-            return DummyCredentials().get_frozen_credentials()
-        credentials = await self._session.get_credentials()
-        return None if credentials is None else await credentials.get_frozen_credentials()
-
-    async def get_account_id(self) -> Any:
-        """Return the account id for endpoint rules."""
-        frozen = await self.get_frozen_credentials()
-        return None if frozen is None else frozen.account_id
-
-    def _resolve(self) -> Any:
-        # A plain attribute cannot await the chain: before the first request it shows the dummies, as aiobotocore's own
-        # refreshable credentials show nothing before their first refresh.
-        found = self._session._credentials
-        return DummyCredentials() if found is None else found
-
-
-def sign_with_dummies(original: Any) -> Any:
-    """`AioRequestSigner.get_auth_instance`: while a fake answers, real keys and tokens are never used."""
-
-    @functools.wraps(original)
-    async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not signs_for_fake(self):
-            return remembered(self, await original(self, *args, **kwargs))
-        kwargs.pop("request_credentials", None)
-        return await original(with_dummies(self, _AioDummyCredentials()), *args, **kwargs)
-
-    return get_auth_instance
-
-
-def defer_credentials(original: Any) -> Any:
-    """`AioSession.get_credentials`: unchanged, except while a Bedrock client is made under a fake."""
-
-    @functools.wraps(original)
-    async def get_credentials(self: Any) -> Any:
-        if CREATING.get() and self._credentials is None:
-            return _AioDeferredCredentials(self)
-        return await original(self)
-
-    return get_credentials
-
-
-def know_no_region(original: Any) -> Any:
-    """`AioIMDSRegionProvider.provide`, for defaults_mode=auto: a client made under a fake contacts no metadata
-    service.
-    """
-
-    @functools.wraps(original)
-    async def provide(self: Any) -> Any:
-        return None if CREATING.get() else await original(self)
-
-    return provide
-
-
-def create_without_keys(original: Any) -> Any:
-    """`AioSession._create_client`: a client for Bedrock needs neither credentials nor a region while a fake is open."""
-
-    @functools.wraps(original)
-    async def _create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = bind_for_fake(original, self, args, kwargs)
-        if bound is None:
-            return await original(self, *args, **kwargs)
-        before = CREATING.get()
-        CREATING.set(True)
-        try:
-            return await original(*bound.args, **bound.kwargs)
-        finally:
-            CREATING.set(before)
-
-    return _create_client
