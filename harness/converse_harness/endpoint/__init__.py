@@ -10,20 +10,12 @@ from typing import Any, Final, TypedDict, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import LEVELS, Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
-from converse_harness.endpoint import operations
+from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
 from converse_harness.endpoint.condition import NAMED, SCRIPTED, check_answer
 from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
-from converse_harness.endpoint.failure_texts import (
-    noted_request,
-    recorded_no_further,
-    refused_request,
-    unexpected_call,
-    unknown_operation,
-)
-from converse_harness.endpoint.operations import control_route, output_response, route
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot
@@ -152,9 +144,9 @@ class Endpoint:
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
         """Parse a request into a Call and keep it."""
-        found = route(request)
+        found = operations.find(request.method, request.target, bedrock.SERVICE)
         if found is None and operation is None:
-            found = control_route(request)
+            found = operations.control_route(request)
         name = found.operation if found is not None else operation
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
         body, malformed = _parse(name, request.body)
@@ -191,7 +183,7 @@ class Endpoint:
         slot = self.script.choose(call, refused=refusal is not None and self.rules != "warn")
         # Of a call in a recording it is known that Bedrock answered it.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
-            notes = [Note(each.rule.name, noted_request(call, each), call.number) for each in noted]
+            notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
 
@@ -245,7 +237,7 @@ class Endpoint:
             return self._render(call, reply, occasion)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            problem: Exception = RefusedRequest(refused_request(call, refusal))
+            problem: Exception = RefusedRequest(failure_texts.refused_request(call, refusal))
             response = self._refused(call, refusal.message, refusal.rule.error, problem)
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
@@ -258,15 +250,15 @@ class Endpoint:
             result = handler(call)
             if isinstance(result, Reply):
                 return self._render(call, result, occasion)
-            return output_response(call.operation or "", result, occasion.request_id)
+            return operations.output_response(call.operation or "", result, occasion.request_id)
         if call.operation == "CountTokens":
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), occasion.request_id)
         if call.operation == operations.OPERATION:
             return json_response(operations.applied(None, call).encode(), occasion.request_id)
         if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
-            error, text = "ValidationException", unexpected_call(self.script, call)
+            error, text = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
-            error, text = "UnknownOperationException", unknown_operation(call)
+            error, text = "UnknownOperationException", failure_texts.unknown_operation(call)
         problem = UnexpectedCall(text)
         return self._refused(call, str(problem).partition("\n")[0], error, problem)
 
@@ -291,7 +283,7 @@ class Endpoint:
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
-        problem = UnexpectedCall(recorded_no_further(call))
+        problem = UnexpectedCall(failure_texts.recorded_no_further(call))
         self.problems.append(problem)
         raise problem
 

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.cache import PromptUse, has_failed, use_of
 from converse_harness.endpoint.call import CONVERSATIONS, CacheUse, Call, Parting
-from converse_harness.endpoint.partings import parting_of
+from converse_harness.endpoint.partings import is_version, parting_of
 from converse_harness.endpoint.prompt import has_cache_point
-from converse_harness.endpoint.versions import is_version
 from converse_harness.notes import Note
 from converse_harness.secrets import mask
 

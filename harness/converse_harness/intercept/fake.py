@@ -116,7 +116,7 @@ class Fake:
         self.endpoint.check(*replies)
         self._warn_if_not_open()
         with self.lock:
-            return Scripted(self, self.endpoint.script.add(replies))
+            return Scripted(self.endpoint, self.lock, self.endpoint.script.add(replies))
 
     def when(
         self,
@@ -146,7 +146,7 @@ class Fake:
         )
         self._warn_if_not_open()
         with self.lock:
-            return When(self, self.endpoint.script.when(condition))
+            return When(self.endpoint, self.lock, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
         """Answer every call that nothing else answers, any number of times; the last `always` replaces earlier ones."""
