@@ -12,9 +12,9 @@ from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import LEVELS, Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
-from converse_harness.endpoint.call import Call, CallOutcome
+from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
-from converse_harness.endpoint.condition import NAMED, SCRIPTED, check_answer
+from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.rewrites import cache_use

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from converse_harness.notes import Note
     from converse_harness.stream.http import Chunk
 
-CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
+SCRIPTED: Final = ("Converse", "ConverseStream")
+"""The operations that every reply of a script may answer."""
+
+CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
 
 
@@ -185,7 +188,7 @@ class Call:
         """The number of the model's answer in this conversation that the call asks for, from 1."""
         # Every answer needs this before its first byte, so roles are read from the JSON as it came: converting it may
         # be slow.
-        whole = self.operation in ("Converse", "ConverseStream")
+        whole = self.operation in SCRIPTED
         messages = self.body.get("messages", ()) if whole else self.messages
         return 1 + [message.get("role") for message in messages].count("assistant")
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from converse_harness import bedrock
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.errors import ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
@@ -44,10 +44,6 @@ _EXACT: Final = ("operation", "turn")
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 """The parts that are searched; of a list any item may match."""
-
-
-SCRIPTED: Final = ("Converse", "ConverseStream")
-"""The operations that every reply of a script may answer."""
 
 
 @dataclass(frozen=True, slots=True)
