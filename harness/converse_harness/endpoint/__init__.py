@@ -56,14 +56,11 @@ class Exchange:
 
     call: Call
     response: HttpResponse
+    taken: SentChunks
+    """The list to which the transport appends each chunk that the client took."""
     on_ended: Callable[[Call], None] | None = None
     captured: None = field(default=None, init=False)
     """The fake itself answers the call."""
-
-    @property
-    def taken(self) -> SentChunks:
-        """The list to which the transport appends each chunk that the client took."""
-        return self.call.answered.taken
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the answer ended; only the first report counts."""
@@ -171,8 +168,10 @@ class Endpoint:
         """
         if call.operation in self.handlers and call.operation not in NAMED:
             return None
-        call.answered.notes = history = self._changes_of_history(call)
-        self.notes += history
+        history: Sequence[Note] = ()
+        if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
+            call.answered.notes = history = self._changes_of_history(call)
+            self.notes += history
         refusal, noted = None, list[Refusal]()
         if call.operation in SCRIPTED and call.malformed is None and self.rules != "off":
             asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
@@ -189,8 +188,6 @@ class Endpoint:
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
         """Notes of changes to earlier answers in the request's messages; with history="fail", they are a problem."""
-        if self.history == "off" or call.operation not in SCRIPTED or call.turn == 1:
-            return ()
         notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
         if notes and self.history == "fail":
             self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
@@ -200,22 +197,22 @@ class Endpoint:
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with its chosen reply; if that is a function, call it."""
         try:
-            return self._exchange(call, self._respond(call, slot))
+            response = self._respond(call, slot)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
             return self.fail(call, error)
+        call.answered.status = response.status
+        return Exchange(call, response, call.answered.taken, self.on_ended)
 
     def fail(self, call: Call, error: Exception) -> Exchange:
         """Answer a call whose scripted function raised, and remember the error."""
-        return self._exchange(call, self._refused(call, f"{type(error).__name__}: {error}", problem=error))
+        response = self._refused(call, f"{type(error).__name__}: {error}", problem=error)
+        call.answered.status = response.status
+        return Exchange(call, response, call.answered.taken, self.on_ended)
 
     @property
     def runs_functions(self) -> bool:
         """Whether answering a call may run a function of the user."""
         return bool(self.handlers) or self.script.runs_functions
-
-    def _exchange(self, call: Call, response: HttpResponse) -> Exchange:
-        call.answered.status = response.status
-        return Exchange(call, response, self.on_ended)
 
     def _refused(
         self, call: Call, message: str, error: str = "ValidationException", problem: Exception | None = None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock
@@ -27,6 +28,8 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
 
+
+_ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
 """How an answer ended."""
@@ -190,7 +193,7 @@ class Call:
         # be slow.
         whole = self.operation in SCRIPTED
         messages = self.body.get("messages", ()) if whole else self.messages
-        return 1 + [message.get("role") for message in messages].count("assistant")
+        return 1 + [*map(_ROLE, messages)].count("assistant")
 
     @property
     def inference(self) -> dict[str, Any]:

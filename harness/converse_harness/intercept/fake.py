@@ -96,7 +96,7 @@ class Fake:
             if value not in _STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
         self.endpoint = Endpoint(*replies, transport=self.transport, **settings)
-        self.writer: SessionWriter | None = None
+        self._writer: SessionWriter | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
@@ -254,10 +254,17 @@ class Fake:
 
     # Methods for transports
 
+    records = False
+    """Whether calls that the script does not answer are forwarded to the real service and recorded: with a `writer`."""
+
     @property
-    def records(self) -> bool:
-        """Whether calls that the script does not answer are forwarded to the real service and recorded."""
-        return self.writer is not None
+    def writer(self) -> SessionWriter | None:
+        """What records the calls that are forwarded; None if none is."""
+        return self._writer
+
+    @writer.setter
+    def writer(self, writer: SessionWriter | None) -> None:
+        self._writer, self.records = writer, writer is not None
 
     @property
     def sleeps(self) -> bool:
@@ -272,8 +279,8 @@ class Fake:
                 slot = self.endpoint.choose(call)
             except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
                 return self.endpoint.fail(call, error)
-            if slot is None and self.writer is not None and call.operation not in self.endpoint.handlers:
-                return self.writer.forward(call, request)
+            if slot is None and self._writer is not None and call.operation not in self.endpoint.handlers:
+                return self._writer.forward(call, request)
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:

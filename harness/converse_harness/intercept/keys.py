@@ -68,7 +68,10 @@ def sign_with_dummies(original: Any) -> Any:
         if not is_bedrock(self._service_id) or registry.blocking_fake() is None:
             return with_keys(self, original(self, *args, **kwargs))
         kwargs.pop("request_credentials", None)
-        return original(_with_dummies(self, dummies), *args, **kwargs)
+        kind: Any = self.__class__
+        signer: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call comes here
+        signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=_dummy_token())
+        return original(signer, *args, **kwargs)
 
     return get_auth_instance
 
@@ -86,14 +89,6 @@ def _remembered(signer: Any, auth: Any) -> Any:
 
 async def _remembered_async(signer: Any, auth: Any) -> Any:
     return _remembered(signer, await auth)
-
-
-def _with_dummies(signer: Any, credentials: object) -> Any:
-    """A copy of the signer that has dummy keys and a dummy bearer token."""
-    kind: Any = signer.__class__
-    dummy: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call comes here
-    dummy.__dict__.update(signer.__dict__, _credentials=credentials, _auth_token=_dummy_token())
-    return dummy
 
 
 @functools.cache

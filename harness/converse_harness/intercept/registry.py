@@ -122,19 +122,16 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
         raise
 
 
-def stand_below(refusing: RefusingFake | None) -> None:
-    """Set the object that refuses calls when no fake is open, except while it `records`; None removes it."""
+def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
+    """Set the object that refuses calls when no fake is open, except while it `records`; return the one before."""
     global _below
+    before = _below
     if refusing is not None:
         PATCHES.ready(eager=False)
     _below = refusing
     locked(PATCHES.put_in if refusing is not None else _take_out)
     tell_workers()
-
-
-def below() -> RefusingFake | None:
-    """The object that refuses calls when no fake is open."""
-    return _below
+    return before
 
 
 def tell_workers() -> None:

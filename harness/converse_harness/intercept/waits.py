@@ -41,7 +41,12 @@ class _Module:
 
 def without_sleep(time: Any) -> Any:
     """The name `time` in `botocore.endpoint`, replaced so that retry waits are skipped."""
-    return _Module(time, lambda seconds: None if _skips_of_call(seconds) else time.sleep(seconds))
+
+    def sleep(seconds: float) -> None:
+        if not _skips_of_call(seconds):
+            time.sleep(seconds)
+
+    return _Module(time, sleep)
 
 
 def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]:
