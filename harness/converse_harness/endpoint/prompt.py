@@ -127,7 +127,8 @@ def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
     """The index of the message that begins the last turn: the last user message that is not only tool results."""
-    for number, message in reversed(list(enumerate(messages))):
+    for number in reversed(range(len(messages))):
+        message = messages[number]
         said = ("toolResult" not in block and "cachePoint" not in block for block in message.get("content") or ())
         if message.get("role") == "user" and any(said):
             return number
