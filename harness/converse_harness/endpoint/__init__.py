@@ -205,7 +205,8 @@ class Endpoint:
 
     def fail(self, call: Call, error: Exception) -> Exchange:
         """Answer a call whose scripted function raised, and remember the error."""
-        response = self._refused(call, f"{type(error).__name__}: {error}", problem=error)
+        self.problems.append(error)
+        response = self._refused(call, f"{type(error).__name__}: {error}")
         call.answered.status = response.status
         return Exchange(call, response, call.answered.taken, self.on_ended)
 
@@ -214,58 +215,56 @@ class Endpoint:
         """Whether answering a call may run a function of the user."""
         return bool(self.handlers) or self.script.runs_functions
 
-    def _refused(
-        self, call: Call, message: str, error: str = "ValidationException", problem: Exception | None = None
-    ) -> HttpResponse:
-        """The HTTP error with a message; `problem` must fail the test."""
-        if problem is not None:
-            self.problems.append(problem)
+    def _request_id(self, call: Call) -> str:
+        """The request id of an answer that is not in the script."""
+        return Occasion(self.seed, "", call).request_id
+
+    def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
         status = _GATEWAY_STATUS.get(error) or bedrock.all_errors()[error].status
         body = error_json(error, {"message": message})
-        return error_response(error, status, body, Occasion(self.seed, "", call).request_id)
+        return error_response(error, status, body, self._request_id(call))
 
     def _respond(self, call: Call, slot: Slot | None) -> HttpResponse:
         if call.answered.notes:
             self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
-        occasion = Occasion(self.seed, slot.place if slot is not None else "", call)
         if slot is not None:
             responder = slot.responder
             reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
-            return self._render(call, reply, occasion)
+            return self._render(call, reply, slot.place)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            problem: Exception = RefusedRequest(failure_texts.refused_request(call, refusal))
-            response = self._refused(call, refusal.message, refusal.rule.error, problem)
+            self.problems.append(RefusedRequest(failure_texts.refused_request(call, refusal)))
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
-                return stream_response([Chunk(encode_event(event), 0.0, event)], occasion.request_id)
-            return response
+                return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
+            return self._refused(call, refusal.message, refusal.rule.error)
         if call.malformed is not None:
             return self._refused(call, call.malformed, "SerializationException")
         handler = self.handlers.get(call.operation or "")
         if handler is not None:
             result = handler(call)
             if isinstance(result, Reply):
-                return self._render(call, result, occasion)
-            return operations.output_response(call.operation or "", result, occasion.request_id)
+                return self._render(call, result)
+            return operations.output_response(call.operation or "", result, self._request_id(call))
         if call.operation == "CountTokens":
-            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), occasion.request_id)
+            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
-            return json_response(operations.applied(None, call).encode(), occasion.request_id)
+            return json_response(operations.applied(None, call).encode(), self._request_id(call))
         if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
             error, text = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
             error, text = "UnknownOperationException", failure_texts.unknown_operation(call)
         problem = UnexpectedCall(text)
-        return self._refused(call, str(problem).partition("\n")[0], error, problem)
+        self.problems.append(problem)
+        return self._refused(call, str(problem).partition("\n")[0], error)
 
-    def _render(self, call: Call, reply: Reply, occasion: Occasion) -> HttpResponse:
+    def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
         if reply.placements:
             reply.check_transport(self.transport)
         if call.operation in NAMED:
             check_answer(call.operation, reply)
         call.answered.reply = reply
-        response = self._renderer.render(reply, occasion)
+        response = self._renderer.render(reply, Occasion(self.seed, place, call))
         recorded = reply.recorded
         if recorded is None or not recorded.partial or recorded.operation != call.operation:
             return response

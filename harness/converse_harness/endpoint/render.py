@@ -23,14 +23,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import Change, FaultPlacement, ResponseFault, rearranged
-from converse_harness.reply.body import (
-    METADATA,
-    UNNAMED_TOOL_USE,
-    BareBody,
-    ErrorBody,
-    EventsBody,
-    MessageBody,
-)
+from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
@@ -38,18 +31,14 @@ from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
 from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
-from converse_harness.stream.http import (
-    ERROR_NAME,
-    Chunk,
-    HttpResponse,
-    error_response,
-    json_response,
-    stream_response,
-)
+from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_response, json_response, stream_response
 
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 """The HTTP error that stands for an exception frame on plain Converse, where it is not the one of the same name: no
 operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
+
+_OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+"""The options of a message, in the order of the fields of an assembled response."""
 
 _CACHE_SIZE: Final = 64
 
@@ -336,18 +325,9 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"{reply.summary}: only a stream can carry these events, and the client called Converse, which answers "
                 f"with one whole message. {error}"
             ) from error
-    options = _options(body, reply, occasion, _count(reply, occasion) - 1)
+    options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
     content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(body.content)]
-    return Assembled(
-        message={"role": body.role, "content": content},
-        stop_reason=body.stop_reason,
-        usage=options["usage"],
-        metrics=options["metrics"],
-        trace=options.get("trace"),
-        additional=body.options.get("additionalModelResponseFields"),
-        performance_config=options.get("performanceConfig"),
-        service_tier=options.get("serviceTier"),
-    )
+    return Assembled({"role": body.role, "content": content}, body.stop_reason, *map(options.get, _OPTIONS))
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:
