@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import LEVELS, Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
-from converse_harness.endpoint import operations
+from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
-from converse_harness.endpoint.call import Call, CallOutcome
+from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
-from converse_harness.endpoint.condition import NAMED, SCRIPTED, check_answer
+from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
-from converse_harness.endpoint.failure_texts import (
-    noted_request,
-    recorded_no_further,
-    refused_request,
-    unexpected_call,
-    unknown_operation,
-)
-from converse_harness.endpoint.operations import control_route, output_response, route
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
-    CallError,
     ChangedHistory,
     ConverseHarnessError,
     DamagedData,
@@ -49,8 +40,8 @@ from converse_harness.stream.http import Chunk, HttpResponse, Request, error_res
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
 
-_Judged = tuple[Refusal | None, tuple[Refusal, ...]]
-"""Why Bedrock refuses a request, if it does, and why it may."""
+_GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
+"""The HTTP status of errors that AWS's model of Bedrock does not have."""
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that write without being asked to."""
@@ -65,14 +56,11 @@ class Exchange:
 
     call: Call
     response: HttpResponse
+    taken: SentChunks
+    """The list to which the transport appends each chunk that the client took."""
     on_ended: Callable[[Call], None] | None = None
     captured: None = field(default=None, init=False)
     """The fake itself answers the call."""
-
-    @property
-    def taken(self) -> SentChunks:
-        """The list to which the transport appends each chunk that the client took."""
-        return self.call.answered.taken
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the answer ended; only the first report counts."""
@@ -80,6 +68,17 @@ class Exchange:
             self.call.answered.outcome = outcome
             if self.on_ended is not None:
                 self.on_ended(self.call)
+
+
+class EndpointSettings(TypedDict, total=False):
+    """The settings of an Endpoint that a Fake has too."""
+
+    seed: int
+    rules: RuleLevel
+    history: HistoryLevel
+    keep_calls: int | None
+    models: Mapping[str, str] | None
+    cache_minimum: int | None
 
 
 class Endpoint:
@@ -142,12 +141,12 @@ class Endpoint:
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
         """Parse a request into a Call and keep it."""
-        found = route(request)
+        found = operations.find(request.method, request.target, bedrock.SERVICE)
         if found is None and operation is None:
-            found = control_route(request)
+            found = operations.control_route(request)
         name = found.operation if found is not None else operation
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
-        body, malformed = _parse(name, request.body) if name in (*SCRIPTED, *NAMED) else (_lenient(request.body), None)
+        body, malformed = _parse(name, request.body)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
         self._received += 1
         model = path_params.get("modelId", "")
@@ -167,121 +166,105 @@ class Endpoint:
 
         Handlers precede the script, except for operations that are scripted by name.
         """
-        handled = call.operation in self.handlers and call.operation not in NAMED
-        if handled:
+        if call.operation in self.handlers and call.operation not in NAMED:
             return None
+        history: Sequence[Note] = ()
         if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
-            self._compare_history(call)
-        refusal, noted = self._judged(call)
+            call.answered.notes = history = self._changes_of_history(call)
+            self.notes += history
+        refusal, noted = None, list[Refusal]()
+        if call.operation in SCRIPTED and call.malformed is None and self.rules != "off":
+            asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
+            refusal, noted = refusal_of(asked, self.rules), [*notes_of(asked)]
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":
-            noted = (refusal, *noted)
-        if noted:
-            notes = [Note(each.rule.name, noted_request(call, each), call.number) for each in noted]
-            call.answered.notes = [*call.answered.notes, *notes]
-        return self.script.choose(call, refused=refusal is not None and self.rules != "warn")
+            noted.insert(0, refusal)
+        slot = self.script.choose(call, refused=refusal is not None and self.rules != "warn")
+        # Of a call in a recording it is known that Bedrock answered it.
+        if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
+            notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
+            call.answered.notes = [*history, *notes]
+        return slot
 
-    def _compare_history(self, call: Call) -> None:
-        """Report changes of earlier answers in the request's messages."""
-        changes = self.conversation.changes(call)
-        if not changes:
-            return
-        texts = {each: changed_answer(call, each) for each in changes}
-        if self.history == "note":
-            call.answered.notes = [Note(each.kind, text, call.number) for each, text in texts.items()]
-            self.notes += call.answered.notes
-        else:
-            self.problems.append(ChangedHistory("\n\n".join(texts.values())))
-
-    def _judged(self, call: Call) -> _Judged:
-        if call.operation not in SCRIPTED or call.malformed is not None or self.rules == "off":
-            return None, ()
-        asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
-        return refusal_of(asked, self.rules), (*notes_of(asked),)
+    def _changes_of_history(self, call: Call) -> Sequence[Note]:
+        """Notes of changes to earlier answers in the request's messages; with history="fail", they are a problem."""
+        notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
+        if notes and self.history == "fail":
+            self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
+            return ()
+        return notes
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with its chosen reply; if that is a function, call it."""
-        occasion = Occasion(self.seed, slot.place if slot is not None else "", call)
         try:
-            response = self._respond(call, slot, occasion)
+            response = self._respond(call, slot)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
             return self.fail(call, error)
         call.answered.status = response.status
-        return Exchange(call, response, self.on_ended)
+        return Exchange(call, response, call.answered.taken, self.on_ended)
 
     def fail(self, call: Call, error: Exception) -> Exchange:
         """Answer a call whose scripted function raised, and remember the error."""
         self.problems.append(error)
-        return self._refused(call, f"{type(error).__name__}: {error}")
-
-    def refuse(self, call: Call, problem: CallError) -> Exchange:
-        """Answer with Bedrock's ValidationException and the problem's first line, and remember the problem."""
-        self.problems.append(problem)
-        return self._refused(call, str(problem).partition("\n")[0])
+        response = self._refused(call, f"{type(error).__name__}: {error}")
+        call.answered.status = response.status
+        return Exchange(call, response, call.answered.taken, self.on_ended)
 
     @property
     def runs_functions(self) -> bool:
         """Whether answering a call may run a function of the user."""
         return bool(self.handlers) or self.script.runs_functions
 
-    def _refused(self, call: Call, message: str, error: str = "ValidationException") -> Exchange:
+    def _request_id(self, call: Call) -> str:
+        """The request id of an answer that is not in the script."""
+        return Occasion(self.seed, "", call).request_id
+
+    def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
+        status = _GATEWAY_STATUS.get(error) or bedrock.all_errors()[error].status
         body = error_json(error, {"message": message})
-        request_id = Occasion(self.seed, "", call).request_id
-        response = error_response(error, bedrock.all_errors()[error].status, body, request_id)
-        call.answered.status = response.status
-        return Exchange(call, response, self.on_ended)
+        return error_response(error, status, body, self._request_id(call))
 
-    def _in_a_frame(self, call: Call, refusal: Refusal, occasion: Occasion) -> HttpResponse:
-        """Turn a refusal into the first frame of a stream."""
-        event = {"validationException": {"message": refusal.message}}
-        return stream_response([Chunk(encode_event(event), 0.0, event)], occasion.request_id)
-
-    def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
-        refusal = call.answered.refusal
-        responder = slot.responder if slot is not None else None
+    def _respond(self, call: Call, slot: Slot | None) -> HttpResponse:
         if call.answered.notes:
-            if isinstance(responder, Reply) and responder.recorded is not None:
-                # Bedrock is known to have answered this call, as it is in a recording.
-                call.answered.notes = [note for note in call.answered.notes if note.kind in HISTORY_CHANGES]
             self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
-        if slot is not None and responder is not None:
+        if slot is not None:
+            responder = slot.responder
             reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
-            return self._render(call, reply, occasion)
+            return self._render(call, reply, slot.place)
+        refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            self.problems.append(RefusedRequest(refused_request(call, refusal)))
+            self.problems.append(RefusedRequest(failure_texts.refused_request(call, refusal)))
             if refusal.rule.framed and call.operation == "ConverseStream":
-                return self._in_a_frame(call, refusal, occasion)
-            return self._refused(call, refusal.message, refusal.rule.error).response
+                event = {"validationException": {"message": refusal.message}}
+                return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
+            return self._refused(call, refusal.message, refusal.rule.error)
         if call.malformed is not None:
-            body = error_json("SerializationException", {"message": call.malformed})
-            return error_response("SerializationException", 400, body, occasion.request_id)
+            return self._refused(call, call.malformed, "SerializationException")
         handler = self.handlers.get(call.operation or "")
         if handler is not None:
-            return self._handle(handler, call, occasion)
+            result = handler(call)
+            if isinstance(result, Reply):
+                return self._render(call, result)
+            return operations.output_response(call.operation or "", result, self._request_id(call))
         if call.operation == "CountTokens":
-            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), occasion.request_id)
+            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
-            return json_response(operations.applied(None, call).encode(), occasion.request_id)
-        if call.operation not in SCRIPTED and not any(queue.answers(call) for queue in self.script.recordings):
-            problem = UnexpectedCall(unknown_operation(call))
-            self.problems.append(problem)
-            body = error_json("UnknownOperationException", {"message": str(problem).partition("\n")[0]})
-            return error_response("UnknownOperationException", 404, body, occasion.request_id)
-        return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
+            return json_response(operations.applied(None, call).encode(), self._request_id(call))
+        if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
+            error, text = "ValidationException", failure_texts.unexpected_call(self.script, call)
+        else:
+            error, text = "UnknownOperationException", failure_texts.unknown_operation(call)
+        problem = UnexpectedCall(text)
+        self.problems.append(problem)
+        return self._refused(call, str(problem).partition("\n")[0], error)
 
-    def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> HttpResponse:
-        result = handler(call)
-        if isinstance(result, Reply):
-            return self._render(call, result, occasion)
-        return output_response(call.operation or "", result, occasion.request_id)
-
-    def _render(self, call: Call, reply: Reply, occasion: Occasion) -> HttpResponse:
+    def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
         if reply.placements:
             reply.check_transport(self.transport)
         if call.operation in NAMED:
             check_answer(call.operation, reply)
         call.answered.reply = reply
-        response = self._renderer.render(reply, occasion)
+        response = self._renderer.render(reply, Occasion(self.seed, place, call))
         recorded = reply.recorded
         if recorded is None or not recorded.partial or recorded.operation != call.operation:
             return response
@@ -296,7 +279,7 @@ class Endpoint:
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
-        problem = UnexpectedCall(recorded_no_further(call))
+        problem = UnexpectedCall(failure_texts.recorded_no_further(call))
         self.problems.append(problem)
         raise problem
 
@@ -315,16 +298,21 @@ def _computed(result: object, slot: Slot) -> Reply:
     )
 
 
-def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """The JSON object of the request and None; or {} and the message of a SerializationException (not recorded)."""
+def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
+    """The JSON object of the request and None; or {} and the message of a SerializationException (not recorded).
+
+    Of an operation that is not scripted any kind of body is fine.
+    """
+    scripted = operation in SCRIPTED or operation in NAMED
     try:
-        parsed: Any = json.loads(body, parse_constant=_no_number) if body else {}
+        parsed: Any = json.loads(body, parse_constant=_no_number if scripted else None) if body else {}
     except (ValueError, RecursionError) as error:
-        return {}, f"The request body is not JSON: {error}"
+        return {}, f"The request body is not JSON: {error}" if scripted else None
     if not isinstance(parsed, dict):
-        return {}, f"The request body is a JSON {type(parsed).__name__}; it must be an object."
+        name = type(parsed).__name__
+        return {}, f"The request body is a JSON {name}; it must be an object." if scripted else None
     members = cast("dict[str, Any]", parsed)
-    if operation not in bedrock.operations():
+    if not scripted or operation not in bedrock.operations():
         return members, None
     try:
         return bedrock.read_json(bedrock.operation(operation).input_shape.name, members), None
@@ -335,12 +323,3 @@ def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
 def _no_number(name: str) -> object:
     """Reject `NaN` and `Infinity`, which Python's JSON parser accepts."""
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _lenient(body: bytes) -> Mapping[str, Any]:
-    """The JSON object of the body; empty if the body is something else, for operations with any kind of body."""
-    try:
-        parsed: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}

@@ -14,15 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from converse_harness.bedrock.models import Caching, standing
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.prompt import Prompt, has_cache_point, prompt_of
 from converse_harness.errors import ReplyError
 from converse_harness.stream.grammar import is_exception, kind
 
 LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
 """Seconds for which a prefix is kept, by the ttl of its cachePoint."""
-
-_CONVERSATIONS: Final = ("Converse", "ConverseStream")
 
 _OK: Final = 200
 
@@ -103,7 +101,7 @@ class PromptCache:
         """Compute the tokens that a call reads and writes; None if nothing is cached or the model is unknown."""
         known = standing(call.stands_for).model
         caching = None if known is None else known.caching
-        if known is None or caching is None or call.operation not in _CONVERSATIONS:
+        if known is None or caching is None or call.operation not in SCRIPTED:
             return None
         implicit = not has_cache_point(call)
         if implicit and not caching.implicit:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock
@@ -21,9 +22,14 @@ if TYPE_CHECKING:
     from converse_harness.notes import Note
     from converse_harness.stream.http import Chunk
 
-CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
+SCRIPTED: Final = ("Converse", "ConverseStream")
+"""The operations that every reply of a script may answer."""
+
+CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
 
+
+_ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
 """How an answer ended."""
@@ -185,9 +191,9 @@ class Call:
         """The number of the model's answer in this conversation that the call asks for, from 1."""
         # Every answer needs this before its first byte, so roles are read from the JSON as it came: converting it may
         # be slow.
-        whole = self.operation in ("Converse", "ConverseStream")
+        whole = self.operation in SCRIPTED
         messages = self.body.get("messages", ()) if whole else self.messages
-        return 1 + [message.get("role") for message in messages].count("assistant")
+        return 1 + [*map(_ROLE, messages)].count("assistant")
 
     @property
     def inference(self) -> dict[str, Any]:

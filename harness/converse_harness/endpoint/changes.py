@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Final, Literal, NamedTuple
 
 from converse_harness.endpoint.call import Call
@@ -115,9 +115,9 @@ def changed_answer(call: Call, change: HistoryChange) -> str:
 
 def _apart(was: str, now: str) -> tuple[str, str]:
     """Two texts, each on one line, from shortly before their first difference."""
-    place = max(0, _common(was, now) - _NEAR)
+    place = max(0, common_length(was, now) - _NEAR)
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
-    same = _common(*masked)
+    same = common_length(*masked)
     start = same - _BEFORE if same > 2 * _BEFORE else 0
     shown = [text[start : start + _SHOWN].replace("\n", "\\n") for text in masked]
     cut = [f"{'...' * bool(place + start)}{text}" for text in shown]
@@ -125,5 +125,6 @@ def _apart(was: str, now: str) -> tuple[str, str]:
     return cut[0] + ends[0], cut[1] + ends[1]
 
 
-def _common(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def common_length(one: str, other: str) -> int:
+    """The number of characters at the beginning that are equal in both texts."""
+    return len(commonprefix((one, other)))  # noqa: RUF071 - characters, not parts of paths

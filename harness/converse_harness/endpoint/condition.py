@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import translate
-from functools import partial
 from operator import attrgetter
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from converse_harness import bedrock
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.errors import ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
@@ -30,17 +29,21 @@ class Searched(Protocol):
         ...
 
 
-_SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
+_SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
+    "operation": attrgetter("operation"),
+    "turn": attrgetter("turn"),
     "model": attrgetter("model_id"),
     "last_user_text": attrgetter("last_user_text"),
     "system": attrgetter("system_text"),
     "tool": attrgetter("tool_names"),
 }
-"""What a Pattern is held against; of a list any item may match."""
+"""What a part of a condition is held against, in the order in which the parts are asked."""
 
+_EXACT: Final = ("operation", "turn")
+"""The parts that are the same or not."""
 
-SCRIPTED: Final = ("Converse", "ConverseStream")
-"""The operations that every reply of a script may answer."""
+_PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
+"""The parts that are searched; of a list any item may match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +95,15 @@ class Condition:
     system: Pattern | Searched | None = None
     tool: Pattern | Searched | None = None
     turn: int | None = None
-    _tests: tuple[Callable[[Call], object], ...] = field(init=False, repr=False, compare=False)
+    _tests: Mapping[str, Callable[[Call], object]] = field(init=False, repr=False, compare=False)
     """Each part but the predicate, as a question to a call; every call asks all conditions before its own."""
 
     def __post_init__(self) -> None:
-        given = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
+        given = self._given
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
-            if name in _SUBJECTS and not isinstance(value, str | Searched):
+            if name in _PATTERNS and not isinstance(value, str | Searched):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
         if self.predicate is not None and not callable(self.predicate):
             raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
@@ -111,13 +114,16 @@ class Condition:
             )
         if self.operation in NAMED:
             bedrock.operation(self.operation)  # the oldest models lack it, and say so here
-        tests: list[Callable[[Call], object]] = [partial(_is, name, given[name]) for name in _EXACT if name in given]
-        tests += [partial(_has_match, _SUBJECTS[name], _search(given[name])) for name in _SUBJECTS if name in given]
-        object.__setattr__(self, "_tests", tuple(tests))
+        tests = {name: _test(name, given[name]) for name in _SUBJECTS if name in given}
+        object.__setattr__(self, "_tests", tests)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
 
     def meets(self, call: Call) -> bool:
         """Whether every part holds; the predicate is called only if all other parts hold."""
-        for test in self._tests:
+        for test in self._tests.values():
             if not test(call):
                 return False
         return self.predicate is None or bool(self.predicate(call))
@@ -125,15 +131,10 @@ class Condition:
     def misses(self, call: Call) -> list[str]:
         """The reasons why the call does not match, one phrase per failing part; empty if the call matches."""
         found: list[str] = []
-        for name, subject in _SUBJECTS.items():
-            pattern = getattr(self, name)
-            if pattern is not None and not _has_match(subject, _search(pattern), call):
-                value = subject(call)
-                found.append(f"{name} is {shorten(value) if isinstance(value, str) else value}")
-        if self.operation is not None and self.operation != call.operation:
-            found.append(f"operation is {call.operation}")
-        if self.turn is not None and self.turn != call.turn:
-            found.append(f"turn is {call.turn}")
+        for name in (*_PATTERNS, *_EXACT):
+            if name in self._tests and not self._tests[name](call):
+                value = _SUBJECTS[name](call)
+                found.append(f"{name} is {shorten(value) if name in _PATTERNS and isinstance(value, str) else value}")
         if not found and self.predicate is not None and not self.predicate(call):
             found.append("the predicate says no")
         return found
@@ -141,37 +142,28 @@ class Condition:
     @property
     def takes_time(self) -> bool:
         """Whether the check may be slow, because it runs a user's function or pattern."""
-        patterns = (getattr(self, name) for name in _SUBJECTS)
-        return self.predicate is not None or any(
-            not isinstance(each, str | re.Pattern) for each in patterns if each is not None
-        )
+        return any(not isinstance(value, str | int | re.Pattern) for value in self._given.values())
 
     def __str__(self) -> str:
-        parts: list[str] = []
-        for name in _PARTS:
-            value = getattr(self, name)
-            if name == "predicate" and value is not None:
-                parts.append(getattr(value, "__name__", "predicate"))
-            elif value is not None:
-                parts.append(f"{name}={value!r}")
+        parts = (
+            getattr(value, "__name__", name) if name == "predicate" else f"{name}={value!r}"
+            for name, value in self._given.items()
+        )
         return f"when({', '.join(parts)})"
 
 
-_EXACT: Final = ("operation", "turn")
-"""The parts of a condition that are the same or not."""
-
-_PARTS: Final = ("predicate", "model", "operation", "last_user_text", "system", "tool", "turn")
+_PARTS: Final = tuple(each.name for each in fields(Condition) if each.init)
 
 
-def _is(name: str, wanted: object, call: Call) -> bool:
-    return bool(getattr(call, name) == wanted)
+def _test(name: str, wanted: Any) -> Callable[[Call], object]:
+    """Whether a part of a condition holds for a call. A glob is compiled here, as the cache of `fnmatch` is small."""
+    subject = _SUBJECTS[name]
+    if name in _EXACT:
+        return lambda call: subject(call) == wanted
+    search = re.compile(translate(wanted)).match if isinstance(wanted, str) else wanted.search
 
+    def has_match(call: Call) -> object:
+        value = subject(call)
+        return search(value) if isinstance(value, str) else any(map(search, value))
 
-def _has_match(subject: Callable[[Call], str | list[str]], search: Callable[[str], object], call: Call) -> object:
-    value = subject(call)
-    return search(value) if isinstance(value, str) else any(map(search, value))
-
-
-def _search(pattern: Pattern | Searched) -> Callable[[str], object]:
-    """Compile a pattern to its match function. Done once per glob, because the cache of `fnmatch` is small."""
-    return re.compile(translate(pattern)).match if isinstance(pattern, str) else pattern.search
+    return has_match

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple
 from weakref import ref
 
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.changes import HistoryChange
 from converse_harness.endpoint.history import (
     AssistantTurn,
@@ -45,8 +46,6 @@ _LIKE_ENOUGH: Final = 0.6
 
 _SAME: Final = 64
 """Of answers that have one text, or requests of one length, so many are looked at, the last ones."""
-
-_ANSWERING: Final = ("Converse", "ConverseStream")
 
 _OK: Final = 200
 
@@ -113,11 +112,9 @@ class Conversation:
             return
         for index, keys in self._indexes(answer):
             for key in keys:
-                left = [each for each in index.get(key, ()) if each is not answer]
-                if left:
-                    index[key] = left
-                else:
-                    index.pop(key, None)
+                index[key].remove(answer)
+                if not index[key]:
+                    del index[key]
 
     # Finding the answers in a request
 
@@ -203,13 +200,9 @@ class Conversation:
 
     def _catch_up(self, call: Call) -> None:
         """Index the answers that were completed since the last request."""
-        new: list[Call] = []
-        for each in reversed(self._calls):
-            if each.number <= self._seen:
-                break
-            new.append(each)
-        self._running |= {each.number: each for each in reversed(new) if each.operation in _ANSWERING}
-        self._seen = max(self._seen, *(each.number for each in new), 0)
+        new = [*takewhile(lambda each: each.number > self._seen, reversed(self._calls))]
+        self._running |= {each.number: each for each in reversed(new) if each.operation in SCRIPTED}
+        self._seen = new[0].number if new else self._seen
         for number, each in list(self._running.items()):
             if number < call.number and _has_ended(each):
                 del self._running[number]

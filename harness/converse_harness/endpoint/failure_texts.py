@@ -10,8 +10,8 @@ from typing import Final
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint.cache import use_of
-from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.condition import NAMED, SCRIPTED
+from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask

@@ -35,7 +35,7 @@ def route(request: Request) -> Route | None:
     >>> route(Request("POST", "/model/arn%3Aaws%3Abedrock%3A%3A%3Aprompt%2Fx/converse", (), b""))
     Route(operation='Converse', path_params={'modelId': 'arn:aws:bedrock:::prompt/x'})
     """
-    return _find(request.method, request.target, bedrock.SERVICE)
+    return find(request.method, request.target, bedrock.SERVICE)
 
 
 def control_route(request: Request) -> Route | None:
@@ -45,7 +45,7 @@ def control_route(request: Request) -> Route | None:
     >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
     'GetInferenceProfile'
     """
-    return _find(request.method, request.target, bedrock.CONTROL_PLANE)
+    return find(request.method, request.target, bedrock.CONTROL_PLANE)
 
 
 @cache
@@ -63,7 +63,8 @@ def labels(operation: str) -> tuple[str, ...] | None:
 
 
 @lru_cache(maxsize=256)
-def _find(method: str, target: str, service: str) -> Route | None:
+def find(method: str, target: str, service: str) -> Route | None:
+    """The operation of a service for a method and a raw path; None if there is none."""
     path = target.partition("?")[0]
     for its_method, pattern, operation in _paths(service):
         found = pattern.fullmatch(path) if its_method == method else None

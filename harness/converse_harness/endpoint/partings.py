@@ -1,12 +1,21 @@
-"""Parting: where the prompt of a request stops being that of an earlier one."""
+"""Compare the prompts of two requests: where they part, and whether one is a changed version of the other.
+
+The prompts of a team's agents are similar, and a prompt with a clock changes by itself. Two signs tell a version from
+an unrelated prompt: the kind of difference, and whether an old prompt is used again (a clock never goes back).
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Final, cast
 
 from converse_harness.endpoint.cache import PromptUse
 from converse_harness.endpoint.call import Parting
+from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
@@ -19,6 +28,39 @@ _NOTHING: Final = "nothing"
 
 _IMAGES: Final = ("no image in the request", "images in the request")
 """Whether there are some: that alone makes a model forget messages."""
+
+
+_SHORT: Final = 12
+"""Words of texts that are compared by their characters."""
+
+_ALIKE_IF_SHORT: Final = 0.5
+_ALIKE: Final = 0.2
+"""From how much in common on two prompts of one conversation are taken for one that was changed."""
+
+_PLACEHOLDER: Final = "0"
+
+_DATE: Final = re.compile(
+    r"\W*((mon|tues|wednes|thurs|fri|satur|sun)day|(mon|tue|wed|thu|fri|sat|sun)|[ap]\.?m\.?"
+    r"|jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
+    r"|dec(ember)?)\W*",
+    re.IGNORECASE,
+)
+"""A word of a date or a time of day that may have no digit."""
+
+_LONG: Final = 80
+"""Characters of a word that is no time, id or number; it may have thousands."""
+
+_WORD: Final = re.compile(r"[A-Za-z0-9.:+-]+|[^\x00-\x7f]+")
+"""Of scripts without spaces a word goes to the next digit."""
+
+_NUMBER: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*|[0-9a-f]{4,}", re.IGNORECASE)
+"""What may be a part of a time, an id or a count, decimal or hexadecimal."""
+
+_MIXED: Final = re.compile(r"([A-Za-z]+[0-9]+){3,}[A-Za-z]*|([0-9]+[A-Za-z]+){3,}[0-9]*")
+"""An id of letters and digits."""
+
+_SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
+"""What may name an agent, and is no time, id or count."""
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
@@ -43,8 +85,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     path, one, other = _differ(now.path, was.block, now.block)
     if not (isinstance(one, str) and isinstance(other, str)):
         return Parting(path, None, _spelled(one), _spelled(other))
-    at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
-    at = min(len(one), len(other)) if at is None else at
+    at = common_length(one, other)
     at -= next((back for back in range(min(at, _BEFORE) + 1) if back == at or one[at - back - 1].isspace()), 0)
     return Parting(path, at, _shown(one, at), _shown(other, at))
 
@@ -93,3 +134,84 @@ def _shown(text: str, at: int = 0) -> str:
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"
+
+
+def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
+    """Whether the part before the messages is a changed version of an earlier request's; `common` blocks are equal.
+
+    `goes_on`: both requests belong to one conversation; then more may differ than times, ids, numbers and the order.
+    """
+    was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
+    if not (was and now):
+        return goes_on
+    if Counter(map(_in_order, was)) == Counter(map(_in_order, now)):
+        return True
+    if _of(was, "system") == _of(now, "system"):
+        few, many = sorted((Counter(_of(each, "tools")) for each in (was, now)), key=lambda each: each.total())
+        if goes_on:
+            return True
+        if few <= many:
+            return not _are_two(use, earlier)
+    one, other = _words(was), _words(now)
+    if sorted(map(_bare, one)) == sorted(map(_bare, other)):
+        return True
+    if _timeless(one) == _timeless(other):
+        small = all(map(_SMALL_NUMBER.fullmatch, set(one) ^ set(other)))
+        return not (small and (_comes_back if goes_on else _are_two)(use, earlier))
+    return goes_on and _are_alike(one, other) and not _comes_back(use, earlier)
+
+
+def _of(blocks: Sequence[PromptBlock], place: str) -> list[str]:
+    return [_in_order(each) for each in blocks if each.place == place]
+
+
+def _in_order(block: PromptBlock) -> str:
+    """A block's JSON, whatever the order of its members."""
+    return json.dumps(block.block, ensure_ascii=False, sort_keys=True)
+
+
+def _words(blocks: Sequence[PromptBlock]) -> list[str]:
+    return _WORD.findall("\n".join(map(_in_order, blocks)).replace("\\n", " "))
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"\W", "", word)
+
+
+def _timeless(words: Sequence[str]) -> list[str]:
+    """Words with one placeholder for each run of times, ids and numbers."""
+    return [word for word, _ in groupby(map(_masked, words))]
+
+
+def _masked(word: str) -> str:
+    if len(word) > _LONG:
+        return word
+    return _PLACEHOLDER if _DATE.fullmatch(word) else _NUMBER.sub(_PLACEHOLDER, _MIXED.sub(_PLACEHOLDER, word))
+
+
+def _are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    if min(len(one), len(other)) < _SHORT:
+        one, other = " ".join(one), " ".join(other)
+    threes, others = (set(zip(words, words[1:], words[2:], strict=False)) for words in (one, other))
+    least = _ALIKE_IF_SHORT if isinstance(one, str) else _ALIKE
+    return len(threes & others) >= least * min(len(threes), len(others))
+
+
+def _are_two(use: PromptUse, earlier: PromptUse) -> bool:
+    """Whether the two prompts alternate, or each of them was used more than once."""
+    return _comes_back(use, earlier) or all(len(_users(use, _end(each))) > 1 for each in (use, earlier))
+
+
+def _comes_back(use: PromptUse, earlier: PromptUse) -> bool:
+    """Whether the earlier prompt was used after the later one, or the later one before the earlier."""
+    now = use.call.number
+    return any(each > now for each in _users(use, _end(earlier))) or any(each < now for each in _users(use, _end(use)))
+
+
+def _end(use: PromptUse) -> bytes:
+    return use.prompt.ends[use.prompt.static]
+
+
+def _users(use: PromptUse, end: bytes) -> list[int]:
+    """The numbers of the calls with these tools and this system prompt."""
+    return [each.call.number for each in use.cache.uses if _end(each) == end]

@@ -127,15 +127,12 @@ def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
     """The index of the message that begins the last turn: the last user message that is not only tool results."""
-    for number in range(len(messages) - 1, -1, -1):
-        content = messages[number].get("content") or ()
-        if messages[number].get("role") == "user" and any(_is_said(block) for block in content):
+    for number in reversed(range(len(messages))):
+        message = messages[number]
+        said = ("toolResult" not in block and "cachePoint" not in block for block in message.get("content") or ())
+        if message.get("role") == "user" and any(said):
             return number
     return 0
-
-
-def _is_said(block: Mapping[str, Any]) -> bool:
-    return "toolResult" not in block and "cachePoint" not in block
 
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:

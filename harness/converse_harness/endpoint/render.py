@@ -22,7 +22,7 @@ from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.faults.model import Change, Fault, FaultPlacement, ResponseFault
+from converse_harness.faults.model import Change, FaultPlacement, ResponseFault
 from converse_harness.faults.order import rearranged
 from converse_harness.reply.body import (
     METADATA,
@@ -31,7 +31,6 @@ from converse_harness.reply.body import (
     ErrorBody,
     EventsBody,
     MessageBody,
-    Recorded,
 )
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
@@ -40,18 +39,14 @@ from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
 from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
-from converse_harness.stream.http import (
-    ERROR_NAME,
-    Chunk,
-    HttpResponse,
-    error_response,
-    json_response,
-    stream_response,
-)
+from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_response, json_response, stream_response
 
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 """The HTTP error that stands for an exception frame on plain Converse, where it is not the one of the same name: no
 operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
+
+_OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+"""The options of a message, in the order of the fields of an assembled response."""
 
 _CACHE_SIZE: Final = 64
 
@@ -119,7 +114,8 @@ class Renderer:
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes: list[tuple[FaultPlacement, Change | None]] = []
         for placement in reply.placements:
-            change = _on_stream(placement.fault) if streams else placement.fault.on_body
+            fault = placement.fault
+            change = fault.on_body if not streams else fault.on_stream if isinstance(fault, ResponseFault) else None
             changes.append((placement, change))
             if change is None and not streams:
                 raise ReplyError(
@@ -127,21 +123,18 @@ class Renderer:
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
         prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)
-        response = None if reply.recorded is None else self._recorded(reply.recorded, reply, occasion)
-        response = response or self._sound(reply, occasion)
+        recorded = reply.recorded
+        if recorded is None or recorded.operation != occasion.call.operation:
+            response = self._sound(reply, occasion)
+        else:
+            response = recorded.response
+            if recorded.operation == "Converse" and isinstance(reply.body, MessageBody):
+                occasion.call.answered.response = _assembled(reply, occasion, ())
         for placement, change in changes:
             response = response if change is None else change(response, placement)
         if prompt is not None and response.status == _OK and response.failure is None:
             self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
         return response
-
-    def _recorded(self, recorded: Recorded, reply: Reply, occasion: Occasion) -> HttpResponse | None:
-        """The recorded bytes, if they were recorded for the call's operation."""
-        if recorded.operation != occasion.call.operation:
-            return None
-        if recorded.operation == "Converse" and isinstance(reply.body, MessageBody):
-            occasion.call.answered.response = _assembled(reply, occasion, ())
-        return recorded.response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """The answer before any fault is applied, except faults of the order of events."""
@@ -186,10 +179,6 @@ class Renderer:
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
-
-
-def _on_stream(fault: Fault) -> Change | None:
-    return fault.on_stream if isinstance(fault, ResponseFault) else None
 
 
 def _paddings(names: ToolUseNames, count: int) -> bytes:
@@ -268,12 +257,17 @@ def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
 
 
 def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
-    start = event["contentBlockStart"]["start"]
-    if start.get("toolUse", {}).get("toolUseId") != UNNAMED_TOOL_USE:
-        return event
-    index = event["contentBlockStart"]["contentBlockIndex"]
-    named = {**start["toolUse"], "toolUseId": names.of(index)}
-    return {"contentBlockStart": {"contentBlockIndex": index, "start": {"toolUse": named}}}
+    index, start = event["contentBlockStart"]["contentBlockIndex"], event["contentBlockStart"]["start"]
+    named = _named_block(start, index, names)
+    return event if named is start else {"contentBlockStart": {"contentBlockIndex": index, "start": named}}
+
+
+def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> Mapping[str, Any]:
+    """The block, or the start of one, with an id for a tool use that lacks one."""
+    tool = block.get("toolUse")
+    if tool is None or tool.get("toolUseId") != UNNAMED_TOOL_USE:
+        return block
+    return {"toolUse": {**tool, "toolUseId": names.of(index)}}
 
 
 def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
@@ -339,25 +333,9 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"{reply.summary}: only a stream can carry these events, and the client called Converse, which answers "
                 f"with one whole message. {error}"
             ) from error
-    options = _options(body, reply, occasion, _count(reply, occasion) - 1)
-    content = [_named_block(block, index, occasion) for index, block in enumerate(body.content)]
-    return Assembled(
-        message={"role": body.role, "content": content},
-        stop_reason=body.stop_reason,
-        usage=options["usage"],
-        metrics=options["metrics"],
-        trace=options.get("trace"),
-        additional=body.options.get("additionalModelResponseFields"),
-        performance_config=options.get("performanceConfig"),
-        service_tier=options.get("serviceTier"),
-    )
-
-
-def _named_block(block: Mapping[str, Any], index: int, occasion: Occasion) -> dict[str, Any]:
-    tool = block.get("toolUse")
-    if tool is None or tool["toolUseId"] != UNNAMED_TOOL_USE:
-        return dict(block)
-    return {"toolUse": {**tool, "toolUseId": occasion.names.of(index)}}
+    options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
+    content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(body.content)]
+    return Assembled({"role": body.role, "content": content}, body.stop_reason, *map(options.get, _OPTIONS))
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:

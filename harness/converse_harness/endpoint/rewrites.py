@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.cache import PromptUse, has_failed, use_of
 from converse_harness.endpoint.call import CONVERSATIONS, CacheUse, Call, Parting
-from converse_harness.endpoint.partings import parting_of
+from converse_harness.endpoint.partings import is_version, parting_of
 from converse_harness.endpoint.prompt import has_cache_point
-from converse_harness.endpoint.versions import is_version
 from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
@@ -236,20 +236,15 @@ def _compared(use: PromptUse) -> _Compared | None:
                 return _Compared(earlier, end, common, prompt.tokens[-1])
         parent = use.cache.parent(parent)
     best: _Compared | None = None
-    for earlier in list(_before(use))[:_COMPARED]:
+    number, model_id = use.call.number, use.call.model_id
+    latest_first = reversed(use.cache.uses)
+    before = (each for each in latest_first if each.call.number < number and each.call.model_id == model_id)
+    for earlier in islice(before, _COMPARED):
         end, common = _cached(earlier, use), max(0, prompt.common(earlier.prompt))
         parted = common < min(prompt.static, earlier.prompt.static) and (best is None or common > best.common)
         if end and parted and is_version(use, earlier, common, goes_on=False):
             best = _Compared(earlier, end, common, prompt.tokens[prompt.static])
     return best
-
-
-def _before(use: PromptUse) -> Iterator[PromptUse]:
-    """The earlier uses of the same model, the latest first."""
-    number, model_id = use.call.number, use.call.model_id
-    for each in reversed(use.cache.uses):
-        if each.call.number < number and each.call.model_id == model_id:
-            yield each
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
-from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.condition import NAMED, SCRIPTED, Condition, check_answer
+from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.condition import NAMED, Condition, check_answer
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.reply.reply import Reply
 

@@ -1,7 +1,7 @@
 """The boto transport for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
 
-aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
-`keys_and_waits` has its counterpart here; `forward_boto` has what happens to a call that is forwarded.
+aiobotocore overrides what botocore does from sending to parsing with coroutines, so each function of `boto` has its
+counterpart here; `keys` and `waits` are for both; `forward_boto` has what happens to a call that is forwarded.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, cast
 
-from converse_harness.intercept import keys_and_waits as keys
 from converse_harness.intercept import registry
-from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
+from converse_harness.intercept.boto import ask, errors_of_botocore, outlasts, patience, wait_for
 from converse_harness.intercept.capture import forwarding
 from converse_harness.intercept.exchange import TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured, with_capturing_content
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
+from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
@@ -30,7 +30,7 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if keys.is_bedrock(self._endpoint_prefix) else None
+        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return await original(self, request_dict, operation_model)
         before = CURRENT_CALL.get()
@@ -50,7 +50,7 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send(self: Any, request: Any) -> Any:
-        fake = registry.fake_for_call(self.host) if keys.is_bedrock(self._endpoint_prefix) else None
+        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             try:
                 return await original(self, request)
@@ -67,7 +67,8 @@ def answer(original: Any) -> Any:
             await _sleep_of(self)(wait_for(exchange, self, request.url))
         body = AioBody(exchange, started, self, request.url)
         if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
-            await _read_to_the_break(body, self, request.url)
+            with errors_of_botocore(request.url, type(_broken_stream(self, "stalled")), Exception):
+                await body.read()
         return response_class(request.url, response.status, headers(exchange), body)
 
     return _send
@@ -85,18 +86,6 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
     if broken == "stalled":
         return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
     return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken}"))
-
-
-async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
-    """Raises aiobotocore's error for a whole body that breaks off; aiobotocore's own retry rules then apply."""
-    import botocore.exceptions
-
-    try:
-        await body.read()
-    except Exception as error:
-        if isinstance(error, type(_broken_stream(endpoint, "stalled"))):
-            raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
-        raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
@@ -181,90 +170,3 @@ class AioBody:
             self._reader.close()
 
     __del__ = close
-
-
-class _AioDummyCredentials(keys.DummyCredentials):
-    """Dummy credentials."""
-
-    async def get_frozen_credentials(self) -> Any:
-        """Return these credentials; signers call it."""
-        return super().get_frozen_credentials()
-
-
-class _AioDeferredCredentials(keys.DeferredCredentials):
-    """The credentials of a client that was made under a fake: the session's real ones are looked up when first
-    needed.
-    """
-
-    async def get_frozen_credentials(self) -> Any:
-        """Return the credentials for a signer."""
-        if registry.blocking_fake() is not None:
-            return keys.DummyCredentials().get_frozen_credentials()
-        credentials = await self._session.get_credentials()
-        return None if credentials is None else await credentials.get_frozen_credentials()
-
-    async def get_account_id(self) -> Any:
-        """Return the account id for endpoint rules."""
-        frozen = await self.get_frozen_credentials()
-        return None if frozen is None else frozen.account_id
-
-    def _resolve(self) -> Any:
-        # A plain attribute cannot await the chain: before the first request it shows the dummies, as aiobotocore's own
-        # refreshable credentials show nothing before their first refresh.
-        found = self._session._credentials
-        return keys.DummyCredentials() if found is None else found
-
-
-def sign_with_dummies(original: Any) -> Any:
-    """`AioRequestSigner.get_auth_instance`: while a fake answers, real keys and tokens are never used."""
-
-    @functools.wraps(original)
-    async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not keys.signs_for_fake(self):
-            return keys.remembered(self, await original(self, *args, **kwargs))
-        kwargs.pop("request_credentials", None)
-        return await original(keys.with_dummies(self, _AioDummyCredentials()), *args, **kwargs)
-
-    return get_auth_instance
-
-
-def defer_credentials(original: Any) -> Any:
-    """`AioSession.get_credentials`: unchanged, except while a Bedrock client is made under a fake."""
-
-    @functools.wraps(original)
-    async def get_credentials(self: Any) -> Any:
-        if keys.CREATING.get() and self._credentials is None:
-            return _AioDeferredCredentials(self)
-        return await original(self)
-
-    return get_credentials
-
-
-def know_no_region(original: Any) -> Any:
-    """`AioIMDSRegionProvider.provide`, for defaults_mode=auto: a client made under a fake contacts no metadata
-    service.
-    """
-
-    @functools.wraps(original)
-    async def provide(self: Any) -> Any:
-        return None if keys.CREATING.get() else await original(self)
-
-    return provide
-
-
-def create_without_keys(original: Any) -> Any:
-    """`AioSession._create_client`: a client for Bedrock needs neither credentials nor a region while a fake is open."""
-
-    @functools.wraps(original)
-    async def _create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = keys.bind_for_fake(original, self, args, kwargs)
-        if bound is None:
-            return await original(self, *args, **kwargs)
-        before = keys.CREATING.get()
-        keys.CREATING.set(True)
-        try:
-            return await original(*bound.args, **bound.kwargs)
-        finally:
-            keys.CREATING.set(before)
-
-    return _create_client

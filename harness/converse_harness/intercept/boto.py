@@ -1,7 +1,7 @@
 """The boto transport: every boto3 and botocore client of the process is answered where it would open a connection.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`keys_and_waits`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose
+`keys`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose
 endpoint prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the
 asynchronous counterparts; `forward_boto` sends a call on to the real service.
 
@@ -18,7 +18,8 @@ import io
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ from converse_harness.intercept.capture import CapturingBody, forwarding
 from converse_harness.intercept.exchange import CallExchange, OpenFake, TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured
 from converse_harness.intercept.guard import raise_blocked
-from converse_harness.intercept.keys_and_waits import is_bedrock
+from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import HttpResponse, Request
@@ -65,6 +66,7 @@ def hold_call(original: Any) -> Any:
 def answer(original: Any) -> Any:
     """`Endpoint._send`: the fake answers instead of the network, or captures the network's answer."""
     from botocore.awsrequest import AWSResponse
+    from urllib3.exceptions import HTTPError, ReadTimeoutError
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
@@ -87,7 +89,8 @@ def answer(original: Any) -> Any:
         failure = None if response.broken is None else _broken_body(response, request.url)
         body = BotoBody(exchange, started, failure, waits, request.url)
         if not request.stream_output and (failure is not None or outlasts(response, waits)):
-            _read_to_the_break(body, request.url)
+            with errors_of_botocore(request.url, ReadTimeoutError, HTTPError):
+                body.read()
         return AWSResponse(request.url, response.status, headers(exchange), body)
 
     return _send
@@ -158,16 +161,16 @@ def holds_bodies_to_their_length() -> bool:
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
-def _read_to_the_break(body: BotoBody, url: str) -> None:
+@contextmanager
+def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Exception]) -> Generator[None, None, None]:
     """Raises botocore's error for a whole body that breaks off; botocore's own retry rules then apply."""
     import botocore.exceptions
-    from urllib3.exceptions import HTTPError, ReadTimeoutError
 
     try:
-        body.read()
-    except ReadTimeoutError as error:
+        yield
+    except timed_out as error:
         raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
-    except HTTPError as error:
+    except broken as error:
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 

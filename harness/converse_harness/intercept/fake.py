@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
-from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
+from typing import ClassVar, Final, Literal, Self, Unpack, get_args
 from weakref import WeakSet
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RuleLevel
-from converse_harness.endpoint import Endpoint, Handler
+from converse_harness.endpoint import Endpoint, EndpointSettings, Handler
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.condition import Condition, Pattern
-from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder
@@ -38,18 +36,12 @@ Strictness = Literal["fail", "allow"]
 """What becomes of a test that left replies unused, or made an unexpected call."""
 
 
-class Settings(TypedDict, total=False):
+class Settings(EndpointSettings, total=False):
     """The settings with which a Fake may be opened."""
 
-    seed: int
     unused: Strictness
     unexpected: Strictness
     sleeps: bool
-    rules: RuleLevel
-    history: HistoryLevel
-    keep_calls: int | None
-    models: Mapping[str, str] | None
-    cache_minimum: int | None
 
 
 _open: WeakSet[Fake] = WeakSet()
@@ -95,30 +87,16 @@ class Fake:
     def __init__(
         self,
         *replies: Responder | Replies,
-        seed: int = 0,
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
         sleeps: bool = False,
-        rules: RuleLevel = "default",
-        history: HistoryLevel = "note",
-        keep_calls: int | None = None,
-        models: Mapping[str, str] | None = None,
-        cache_minimum: int | None = None,
+        **settings: Unpack[EndpointSettings],
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in _STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
-        self.endpoint = Endpoint(
-            *replies,
-            seed=seed,
-            rules=rules,
-            history=history,
-            transport=self.transport,
-            keep_calls=keep_calls,
-            models=models,
-            cache_minimum=cache_minimum,
-        )
-        self.writer: SessionWriter | None = None
+        self.endpoint = Endpoint(*replies, transport=self.transport, **settings)
+        self._writer: SessionWriter | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
@@ -138,7 +116,7 @@ class Fake:
         self.endpoint.check(*replies)
         self._warn_if_not_open()
         with self.lock:
-            return Scripted(self, self.endpoint.script.add(replies))
+            return Scripted(self.endpoint, self.lock, self.endpoint.script.add(replies))
 
     def when(
         self,
@@ -168,7 +146,7 @@ class Fake:
         )
         self._warn_if_not_open()
         with self.lock:
-            return When(self, self.endpoint.script.when(condition))
+            return When(self.endpoint, self.lock, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
         """Answer every call that nothing else answers, any number of times; the last `always` replaces earlier ones."""
@@ -243,9 +221,9 @@ class Fake:
         """
         __tracebackhide__ = True
         self.check_problems(error)
-        unused = self.endpoint.script.unused()
-        if unused and error is None and self._strict_unused:
-            raise UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))
+        if error is None:
+            for unused in self._unused():
+                raise unused
 
     def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
         """Raise problems that were not raised before, except unused replies.
@@ -266,18 +244,27 @@ class Fake:
 
     def failures(self) -> list[Exception]:
         """All problems that must fail the test, unused replies last; calling it has no effect on them."""
-        failures: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
-        unused = self.endpoint.script.unused()
-        if unused and self._strict_unused:
-            failures.append(UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused)))
-        return failures
+        problems: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
+        return problems + self._unused()
+
+    def _unused(self) -> list[Exception]:
+        """The problem that replies were not used, where that must fail the test."""
+        unused = self.endpoint.script.unused() if self._strict_unused else []
+        return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
 
     # Methods for transports
 
+    records = False
+    """Whether calls that the script does not answer are forwarded to the real service and recorded: with a `writer`."""
+
     @property
-    def records(self) -> bool:
-        """Whether calls that the script does not answer are forwarded to the real service and recorded."""
-        return self.writer is not None
+    def writer(self) -> SessionWriter | None:
+        """What records the calls that are forwarded; None if none is."""
+        return self._writer
+
+    @writer.setter
+    def writer(self, writer: SessionWriter | None) -> None:
+        self._writer, self.records = writer, writer is not None
 
     @property
     def sleeps(self) -> bool:
@@ -292,8 +279,8 @@ class Fake:
                 slot = self.endpoint.choose(call)
             except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
                 return self.endpoint.fail(call, error)
-            if slot is None and self.writer is not None and call.operation not in self.endpoint.handlers:
-                return self.writer.forward(call, request)
+            if slot is None and self._writer is not None and call.operation not in self.endpoint.handlers:
+                return self._writer.forward(call, request)
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:

@@ -121,8 +121,7 @@ class SessionGuard(exchange.RefusingFake):
 
     def open(self) -> None:
         """Activate this guard in place of one of an outer session."""
-        self._before = registry.below()
-        registry.stand_below(self)
+        self._before = registry.stand_below(self)
 
     def close(self) -> None:
         """Deactivate it and restore the outer session's guard."""

@@ -122,19 +122,16 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
         raise
 
 
-def stand_below(refusing: RefusingFake | None) -> None:
-    """Set the object that refuses calls when no fake is open, except while it `records`; None removes it."""
+def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
+    """Set the object that refuses calls when no fake is open, except while it `records`; return the one before."""
     global _below
+    before = _below
     if refusing is not None:
         PATCHES.ready(eager=False)
     _below = refusing
     locked(PATCHES.put_in if refusing is not None else _take_out)
     tell_workers()
-
-
-def below() -> RefusingFake | None:
-    """The object that refuses calls when no fake is open."""
-    return _below
+    return before
 
 
 def tell_workers() -> None:
@@ -179,8 +176,7 @@ def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
         entry.callers.add(threading.current_thread())
         _running.add(held)
         return held
-    if _outlived and not is_loopback(endpoint):
-        _refuse_outlived()
+    _refuse_outlived(endpoint)
     return None
 
 
@@ -217,8 +213,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
             # A forwarded call may finish after the fake closed; what arrives after saving is not recorded.
             raise refuse(entry.responder, CLOSED_MEANWHILE)
         return None if not entry.boto and is_loopback(endpoint) else entry.responder
-    if _outlived and not is_loopback(endpoint):
-        _refuse_outlived()
+    _refuse_outlived(endpoint)
     return None
 
 
@@ -254,11 +249,10 @@ def forwarding() -> Generator[None, None, None]:
         _FORWARDING.reset(token)
 
 
-def _refuse_outlived() -> None:
-    """Raises BlockedConnection in a thread that outlived its fake."""
+def _refuse_outlived(endpoint: str) -> None:
+    """Raises BlockedConnection in a thread that outlived its fake, unless the endpoint is on this machine."""
     thread = threading.current_thread()
-    fake = _outlived.get(thread)
-    if fake is not None:
+    if _outlived and not is_loopback(endpoint) and (fake := _outlived.get(thread)) is not None:
         raise refuse(fake, OUTLIVED.format(name=thread.name))
 
 

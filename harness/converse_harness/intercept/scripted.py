@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
@@ -13,24 +13,8 @@ from converse_harness.endpoint.failure_texts import unused_replies
 from converse_harness.endpoint.script import Queue, Responder, Slot
 from converse_harness.errors import UnusedReplies
 
-
-class ScriptedFake(Protocol):
-    """What a handle needs of its fake."""
-
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Held while its script changes."""
-        ...
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """What answers its calls."""
-        ...
-
-    @property
-    def calls(self) -> list[Call]:
-        """Every call so far."""
-        ...
+Lock = AbstractContextManager[object]
+"""Held while a script changes."""
 
 
 class Scripted:
@@ -39,16 +23,17 @@ class Scripted:
     Leaving the block removes unused replies, and raises UnusedReplies unless the block already raised.
     """
 
-    def __init__(self, fake: ScriptedFake, added: Sequence[tuple[Queue, Slot]]) -> None:
-        self._fake = fake
-        self._added = list(added)
+    def __init__(self, endpoint: Endpoint, lock: Lock, added: Sequence[tuple[Queue, Slot]]) -> None:
+        self._endpoint = endpoint
+        self._lock = lock
+        self._queues = {id(queue): queue for queue, _ in added}.values()
         self._slots = [slot for _, slot in added]
 
     @property
     def calls(self) -> list[Call]:
         """The calls that these replies answered."""
         numbers = {number for slot in self._slots for number in slot.used_by}
-        return [call for call in self._fake.calls if call.number in numbers]
+        return [call for call in list(self._endpoint.calls) if call.number in numbers]
 
     @property
     def unused(self) -> int:
@@ -61,10 +46,10 @@ class Scripted:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._fake.lock:
+        with self._lock:
             left = [slot for slot in self._slots if slot.unused]
-            message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
-            for queue in {id(queue): queue for queue, _ in self._added}.values():
+            message = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else ""
+            for queue in self._queues:
                 queue.remove(self._slots)
         if message and error is None:
             raise UnusedReplies(message)
@@ -73,20 +58,21 @@ class Scripted:
 class When:
     """The calls that meet a condition; its methods script their answers."""
 
-    def __init__(self, fake: ScriptedFake, queue: Queue) -> None:
-        self._fake = fake
+    def __init__(self, endpoint: Endpoint, lock: Lock, queue: Queue) -> None:
+        self._endpoint = endpoint
+        self._lock = lock
         self._queue = queue
 
     def script(self, *replies: Responder) -> Scripted:
         """Answer these calls with replies in order; when they are used up, the next matching condition or the script
         answers.
         """
-        self._fake.endpoint.check(*replies)
-        with self._fake.lock:
-            return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
+        self._endpoint.check(*replies)
+        with self._lock:
+            return Scripted(self._endpoint, self._lock, [(self._queue, slot) for slot in self._queue.add(replies)])
 
     def always(self, reply: Responder) -> None:
         """Answer all of these calls with one reply."""
-        self._fake.endpoint.check(reply)
-        with self._fake.lock:
+        self._endpoint.check(reply)
+        with self._lock:
             self._queue.add([reply], endless=True)

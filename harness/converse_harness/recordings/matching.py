@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from converse_harness import bedrock
-from converse_harness.endpoint.call import CONVERSATIONS, Call
-from converse_harness.endpoint.condition import NAMED, SCRIPTED
+from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
+from converse_harness.endpoint.condition import NAMED
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_object, mapped, member_of, object_of, objects_of
 from converse_harness.recordings.keys import KINDS
