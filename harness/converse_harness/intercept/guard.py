@@ -1,5 +1,5 @@
-"""The guard: blocks all ways to Bedrock that no transport covers, while a fake is open or, if set, for the whole
-session.
+"""The guard: blocks all ways to Bedrock that no transport covers, while a fake is open or, by `session_guard`, for a
+whole session.
 
 Calls that a transport answers never get here. All other code that looks up, connects to or writes to a Bedrock host
 gets a BlockedConnection, which names the transport to open; the fake remembers it, so that the test fails even if the
@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from inspect import currentframe
 from traceback import walk_stack
 from typing import Any, Final
 
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.children import refused
 from converse_harness.intercept.hosts import host_of, is_bedrock_host, text
 
 _SERVER: Final = (
@@ -44,14 +41,6 @@ _BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
     "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
     "{transport}"
-)
-
-
-_CLOSED: Final = (
-    "{library} tried to reach {host} {where}, where no fake and no recording is open: the guard of this session is on "
-    "(converse_guard = session). Take the fixture `converse` (boto3, botocore, aiobotocore), `converse_httpx` (httpx) "
-    "or `converse_server` (any other client), or let this test reach the service with "
-    '@pytest.mark.converse(guard="off")'
 )
 
 
@@ -91,58 +80,3 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_audit)  # it cannot be removed; this module is loaded when something is first replaced
-
-
-class SessionGuard(exchange.RefusingFake):
-    """Refuses calls while no fake is open, and remembers them, so that the test fails even if the error is
-    swallowed.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("")
-        self.problems: list[BlockedConnection] = []
-        self._test = ""
-        self._off = False
-        self._before: exchange.RefusingFake | None = None
-
-    @property
-    def records(self) -> bool:
-        """Whether the way is open, for a test with a marker that allows it."""
-        return self._off
-
-    def message_for(self, library: str, host: str) -> str:
-        """The message with the host and library, and the available fixtures."""
-        where = f"in {self._test}" if self._test else "outside of a test"
-        return _CLOSED.format(library=library, host=host, where=where)
-
-    def block(self, error: BlockedConnection) -> None:
-        """Remember a blocked connection."""
-        self.problems.append(error)
-
-    def open(self) -> None:
-        """Activate this guard in place of one of an outer session."""
-        self._before = registry.stand_below(self)
-
-    def close(self) -> None:
-        """Deactivate it and restore the outer session's guard."""
-        registry.stand_below(self._before)
-
-    @contextmanager
-    def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """In a `with` block this test runs; `off`: the way is open."""
-        before = self._test, self._off
-        self._test, self._off = test, off
-        registry.tell_workers()
-        try:
-            yield
-        finally:
-            self._test, self._off = before
-            registry.tell_workers()
-
-    def check(self, error: BaseException | None = None) -> None:
-        """Raise connections blocked since the last check, except `error` itself."""
-        __tracebackhide__ = True
-        self.problems += map(BlockedConnection, refused())
-        new, self.problems = self.problems, []
-        if new and error not in new:
-            raise new[0].with_traceback(None) from error

@@ -18,7 +18,7 @@ from converse_harness.plugin import settings
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
-    from converse_harness.intercept.guard import SessionGuard
+    from converse_harness.intercept.session_guard import SessionGuard
     from converse_harness.plugin.recording import RecordingRun
     from converse_harness.plugin.tally import Tally
     from converse_harness.server.listener import ConverseServer
@@ -87,7 +87,7 @@ class Hooks:
         self.config = config
         config.stash[HOOKS] = self
         if self._guard is None and settings.chosen(config, "guard") == "session":
-            from converse_harness.intercept.guard import SessionGuard
+            from converse_harness.intercept.session_guard import SessionGuard
 
             self._guard = SessionGuard()
             self._guard.open()
