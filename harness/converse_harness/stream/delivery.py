@@ -153,8 +153,9 @@ class SentChunks:
         if not self.chunks:
             return False
         last = self.chunks[-1]
-        event = (last.event, *last.more)[-1]
-        return self._frames is not None if event is None else "metadata" in event
+        if last.event is None:
+            return self._frames is not None
+        return "metadata" in (last.event, *last.more)[-1]
 
     @property
     def last_at(self) -> float | None:
