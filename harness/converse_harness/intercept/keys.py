@@ -152,6 +152,7 @@ class _AioDeferredCredentials(DeferredCredentials):
 
 def defer_credentials(original: Any) -> Any:
     """`Session.get_credentials`, or aiobotocore's: unchanged, except while a Bedrock client is made under a fake."""
+    is_async = _is_async(original)
 
     @functools.wraps(original)
     def get_credentials(self: Any) -> Any:
@@ -159,7 +160,6 @@ def defer_credentials(original: Any) -> Any:
             return _awaitable(_AioDeferredCredentials(self)) if is_async else DeferredCredentials(self)
         return original(self)
 
-    is_async = _is_async(original)
     return get_credentials
 
 
@@ -167,6 +167,7 @@ def know_no_region(original: Any) -> Any:
     """`IMDSRegionProvider.provide`, or aiobotocore's, for defaults_mode=auto: a client made under a fake contacts no
     metadata service.
     """
+    is_async = _is_async(original)
 
     @functools.wraps(original)
     def provide(self: Any) -> Any:
@@ -174,7 +175,6 @@ def know_no_region(original: Any) -> Any:
             return original(self)
         return _awaitable(None) if is_async else None
 
-    is_async = _is_async(original)
     return provide
 
 
@@ -186,6 +186,7 @@ def create_without_keys(original: Any) -> Any:
     """`Session.create_client`, or aiobotocore's: a client for Bedrock needs neither credentials nor a region while a
     fake is open.
     """
+    is_async = _is_async(original)
 
     @functools.wraps(original)
     def create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -201,7 +202,6 @@ def create_without_keys(original: Any) -> Any:
         finally:
             CREATING.set(before)
 
-    is_async = _is_async(original)
     return create_client
 
 
