@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import copy
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
 from typing import Any
@@ -195,7 +196,8 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
         monkeypatch.setattr(walk, "body_shape", own.shape_for)
         monkeypatch.setattr(codec, "body_shape", own.shape_for)
-        monkeypatch.setattr("converse_harness.bedrock.codec._ENCODERS._made", {})
-        monkeypatch.setattr("converse_harness.bedrock.codec._SENT._made", {})
+        for name in ("_ENCODERS", "_SENT"):
+            monkeypatch.setattr(codec, name, fresh := copy(getattr(codec, name)))
+            fresh.clear()
 
     return install

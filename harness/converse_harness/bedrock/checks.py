@@ -257,7 +257,7 @@ def validate(shape_name: str, value: object, *, root: str = "", checks: Checks =
     >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
     ['content[0].text']
     """
-    return [replace(each, root=root, checked=shape_name) for each in checks.of(shape_name)(value)]
+    return [replace(each, root=root, checked=shape_name) for each in checks[shape_name](value)]
 
 
 def check(

@@ -48,7 +48,7 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
     converse_harness.errors.DamagedData: toolUse.name is a JSON int; it must be a string.
     """
     try:
-        return (_RECORDED if recorded else _SENT).of(shape_name)(parsed)
+        return (_RECORDED if recorded else _SENT)[shape_name](parsed)
     except _Mistyped as wrong:
         path = "".join(reversed(wrong.steps)).removeprefix(".")
         raise DamagedData(f"{path or 'the request body'} {wrong.problem}") from None
@@ -173,7 +173,7 @@ def to_json(shape_name: str, value: object) -> str:
     >>> to_json("ContentBlockDeltaEvent", {"p": "abc", "delta": {"text": "Zürich"}, "contentBlockIndex": 0})
     '{"contentBlockIndex":0,"delta":{"text":"Zürich"},"p":"abc"}'
     """
-    text = _ENCODERS.of(shape_name)(value)
+    text = _ENCODERS[shape_name](value)
     return text if text.isascii() else _encodable(text)
 
 

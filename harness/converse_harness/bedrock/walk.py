@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from converse_harness.bedrock.service import Shape, body_shape, is_document
 
 _Function = TypeVar("_Function", bound=Callable[[Any], Any])
 
 
-class ShapeWalk(ABC, Generic[_Function]):
-    """The functions of all shapes, each made when it is first needed."""
+class ShapeWalk(dict[str, _Function], ABC):
+    """The functions of all shapes by name, each made when first needed; raises NotInModel for an unknown one."""
 
-    def __init__(self) -> None:
-        self._made: dict[str, _Function] = {}
-
-    def of(self, shape_name: str) -> _Function:
-        """Return the function of a shape. Raises NotInModel."""
-        found = self._made.get(shape_name)
-        if found is None:
-            # Published once complete: another thread never meets a structure that still lacks members.
-            fresh: dict[str, _Function] = {}
-            found = self._function(body_shape(shape_name), fresh)
-            self._made.update({**fresh, shape_name: found})
+    def __missing__(self, shape_name: str) -> _Function:
+        fresh: dict[str, _Function] = {}
+        found = self._function(body_shape(shape_name), fresh)
+        # Published once complete: another thread never meets a structure that still lacks members.
+        self.update({**fresh, shape_name: found})
         return found
 
     @abstractmethod
@@ -46,7 +40,7 @@ class ShapeWalk(ABC, Generic[_Function]):
         held = _held(shape)
         if held is None:
             return self.plain(shape)
-        known = self._made.get(shape.name) or fresh.get(shape.name)
+        known = self.get(shape.name) or fresh.get(shape.name)
         if known is None:
             # Stored before the functions inside exist, because a shape may contain itself.
             inner: dict[str, _Function] = {}

@@ -38,7 +38,7 @@ class RuleRequest:
     body: Mapping[str, Any]
     stands_for: str = ""
 
-    @property
+    @cached_property
     def model(self) -> Standing:
         """The row of the models table for the request's model."""
         return standing(self.stands_for or self.model_id)
