@@ -70,17 +70,6 @@ class Exchange:
                 self.on_ended(self.call)
 
 
-class EndpointSettings(TypedDict, total=False):
-    """The settings of an Endpoint that a Fake has too."""
-
-    seed: int
-    rules: RuleLevel
-    history: HistoryLevel
-    keep_calls: int | None
-    models: Mapping[str, str] | None
-    cache_minimum: int | None
-
-
 class Endpoint:
     """Answers requests from a script and keeps every Call, or the last of them.
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
-from typing import ClassVar, Final, Literal, Self, Unpack, get_args
+from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 from weakref import WeakSet
 
 from converse_harness import bedrock
-from converse_harness.endpoint import Endpoint, EndpointSettings, Handler
+from converse_harness.bedrock.rules import RuleLevel
+from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.condition import Condition, Pattern
+from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder
@@ -36,12 +38,18 @@ Strictness = Literal["fail", "allow"]
 """What becomes of a test that left replies unused, or made an unexpected call."""
 
 
-class Settings(EndpointSettings, total=False):
+class Settings(TypedDict, total=False):
     """The settings with which a Fake may be opened."""
 
+    seed: int
     unused: Strictness
     unexpected: Strictness
     sleeps: bool
+    rules: RuleLevel
+    history: HistoryLevel
+    keep_calls: int | None
+    models: Mapping[str, str] | None
+    cache_minimum: int | None
 
 
 _open: WeakSet[Fake] = WeakSet()
@@ -87,15 +95,29 @@ class Fake:
     def __init__(
         self,
         *replies: Responder | Replies,
+        seed: int = 0,
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
         sleeps: bool = False,
-        **settings: Unpack[EndpointSettings],
+        rules: RuleLevel = "default",
+        history: HistoryLevel = "note",
+        keep_calls: int | None = None,
+        models: Mapping[str, str] | None = None,
+        cache_minimum: int | None = None,
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in _STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
-        self.endpoint = Endpoint(*replies, transport=self.transport, **settings)
+        self.endpoint = Endpoint(
+            *replies,
+            seed=seed,
+            rules=rules,
+            history=history,
+            transport=self.transport,
+            keep_calls=keep_calls,
+            models=models,
+            cache_minimum=cache_minimum,
+        )
         self._writer: SessionWriter | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
