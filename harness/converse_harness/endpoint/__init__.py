@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
