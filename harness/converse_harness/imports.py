@@ -1,7 +1,7 @@
-"""When modules are loaded: public names at first use, and hooks that run as soon as somebody imports a module.
+"""Load public names at first use, and run hooks as soon as a module is imported.
 
-A hook lives as long as the process, and so does all that this module holds. With `typing`, `re` or pytest's rewriting
-of assertions among it (hence PYTEST_DONT_REWRITE) the interpreter would take 3 ms longer to end.
+A hook lives as long as the process, and so does everything that this module refers to. If that included `typing`, `re`
+or pytest's rewriting of assertions (hence PYTEST_DONT_REWRITE), the interpreter would take 3 ms longer to end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ImportHook:
-    """Calls `imported` with each of these modules when its import is done; active while it is in `sys.meta_path`."""
+    """Calls `imported` with each of these modules after its import, while the hook is in `sys.meta_path`."""
 
     def __init__(self, modules: Container[str], imported: Callable[[ModuleType], object]) -> None:
         self._modules = modules
@@ -30,7 +30,7 @@ class ImportHook:
         if fullname not in self._modules:
             return None
         finders = list(sys.meta_path)
-        if self in finders:  # the ones before it have been asked; two hooks that ask each other would never end
+        if self in finders:  # earlier finders were asked already; two hooks that ask each other would never end
             finders = finders[finders.index(self) + 1 :]
         for finder in finders:
             spec = finder.find_spec(fullname, path, target)
@@ -62,13 +62,13 @@ class _Loader:
 
 
 _LINE: Final = r"(?m)^from (\S+) import (\w+) as \2$"
-"""Compiled with the first name."""
+"""Compiled when first used."""
 
 
 def lazily(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make a package's `__getattr__` (which also serves `__all__`) and `__dir__`; `package` is its globals.
 
-    Each name is a line of the stub, `from module import name as name`; the module of a submodule is the package.
+    Each name has a line `from module import name as name` in the stub; for a submodule, `module` is the package.
     """
     from functools import cache
     from importlib import import_module

@@ -28,11 +28,11 @@ _REASONING: Final = "automatedReasoningPolicy"
 IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _MOST_CHARACTERS: Final = 1000
-"""Of a statement of automated reasoning, in AWS's model."""
+"""Limit of automated-reasoning texts in AWS's model."""
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
-"""Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
+"""Most traces have one guardrail and one output; so have ours, because each extra assessment costs time."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
 _TYPE: Final = itemgetter("type")
@@ -52,11 +52,11 @@ def guardrail_traces(
 ) -> dict[str, Any]:
     """AWS GuardrailTraceAssessments, as `trace.guardrail` of an answer.
 
-    `inputAssessment` has one assessment for each guardrail; where the model was asked there are `modelOutput` and, for
-    each guardrail, a list in `outputAssessments`; an input that was blocked never got so far. `actionReason` says in
-    Bedrock's words what became of both. `policies`, `actions` and `texts` are those of `guardrail_assessments()`: what
-    they ask for is found in the input or, where there is an output, in the output. Source: recorded traces; AWS's
-    model. Raises InvalidArgument, when drawn, for a policy or action that there is not.
+    `inputAssessment` has one assessment per guardrail. If the model answered, there are also `modelOutput` and, per
+    guardrail, a list in `outputAssessments`; a blocked input gets no answer. `actionReason` is the outcome of both in
+    Bedrock's words. `policies`, `actions` and `texts` are those of `guardrail_assessments()`; the requested entries are
+    in the output if there is one, otherwise in the input. Source: recorded traces; AWS's model. Raises InvalidArgument,
+    when drawn, for an unknown policy or action.
 
     >>> from hypothesis import find
     >>> trace = find(guardrail_traces(actions=["ANONYMIZED"]), lambda trace: "modelOutput" not in trace)
@@ -94,13 +94,13 @@ def guardrail_assessments(
 ) -> Assessment:
     """AWS GuardrailAssessments: what one guardrail found in one text, what it counted, and which guardrail it is.
 
-    A policy that is there has at least one entry. `detected` is true where something was BLOCKED or ANONYMIZED, and may
-    be so with NONE (a guardrail that only watches); a content filter detects what its strength is for; grounding and
-    relevance are detected just below their threshold. No more is guarded than there is, and a policy that found
-    something has used units. `policies` are some of the members of GuardrailAssessment that end in `Policy`, `actions`
-    some of BLOCKED, ANONYMIZED and NONE: if either is given, at least one such entry is there and no other; `texts` is
-    what names and matches are drawn from. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument,
-    when drawn, for a policy or action that there is not.
+    Each policy has at least one entry. `detected` is true for BLOCKED and ANONYMIZED, and may be true for NONE (a
+    guardrail that only detects); a content filter detects at the confidence that its strength requires; grounding and
+    relevance are detected only below their threshold. The guarded count is at most the total, and a policy with entries
+    has used units. `policies` are some of the members of GuardrailAssessment that end in `Policy`, `actions` some of
+    BLOCKED, ANONYMIZED and NONE: if either is given, there is at least one such entry and no other; `texts` draws the
+    names and matches. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument, when drawn, for an
+    unknown policy or action.
 
     >>> from hypothesis import find
     >>> find(guardrail_assessments(policies=["topicPolicy"], actions=["BLOCKED"]), lambda assessment: True)
@@ -153,7 +153,7 @@ def _known(policy: str, shape: bedrock.Shape) -> bool:
 
 
 _Wanted = tuple[tuple[str, ...], frozenset[str]]
-"""Policies, each with an entry of one of these actions; the simplest first."""
+"""Policies (the simplest first), and actions of which each can have one."""
 
 
 def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> _Wanted:
@@ -240,7 +240,7 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
 
 
 _Form = tuple[tuple[str, Any], ...]
-"""The members of an entry of which there are only so many combinations: its enums, and `detected`."""
+"""One combination of an entry's enum members and `detected`, as pairs of name and value."""
 
 
 @cache

@@ -77,12 +77,12 @@ def _unpacked(text: str) -> bytes:
 
 
 _ISO: Final = b"\0\0\0\x14ftyp%b\0\0\2\0%b\0\0\0\x08mdat"
-"""An ISO base media file of a box with its brand, and an empty one for media."""
+"""An ISO base media file: an `ftyp` box with the brand, an empty `mdat` box."""
 
 _EBML: Final = (
     b"\x1aE\xdf\xa3%bB\x86\x81\1B\xf7\x81\1B\xf2\x81\4B\xf3\x81\x08B\x87\x81\4B\x85\x81\2B\x82%b\x18S\x80g\x82\xec\x80"
 )
-"""A file of the family of Matroska: its head, whose length and kind are left open, and a segment that is void."""
+"""A Matroska file: an EBML head, whose length and document type are parameters, and an empty segment."""
 
 _MATROSKA: Final = _EBML % (b"\xa3", b"\x88matroska")
 _WEBM: Final = _EBML % (b"\x9f", b"\x84webm")
@@ -126,7 +126,7 @@ B99/rAG3qt0odXoG6CKC1ZK4sGJzbbWJJJ7Lk2ObK0F5rq8GD9Ro6DVcPIQd+/nsQyAdqAlZFDK6LznY
 KRAMYQqR6rglO0BkZWm9OvsDXTxvK9b0z7UJYN7BJcDrpYkb2XQ0L5vS8XP1zNVjOpsnrHT+tXzeeTNxTCWVOM9XZ+uqs7eyqqxW4LcDnp+uqLe/
 WtvWsw==
 """),
-    # A compound file of old Office versions, with an empty stream of Word's or Excel's name.
+    # An OLE compound file (old Office) with one empty stream: WordDocument or Workbook.
     "doc": _unpacked("""
 eNq7cF7wwcKNUg8Z0IAdAzPDv/+cDGxIYoxQDAYCDED5//9BTBgNAv9HwZACf4H432gwjFgQxJAPhCUMCgyuDHlAuoihkoEUIMbAyggzi5FIPcjl
 RTjQ9iKGFAYXIJ3MUMqQy5AKdgexQIqBiRHZP6TaTwVAsv1UBhTZDwBNMPhk
@@ -136,7 +136,7 @@ eNq7cF7wwcKNUg8Z0IAdAzPDv/+cDGxIYoxQDAYCDED5//9BTBgNAv9HwZACf4H432gwjFgQxJAPhCUM
 RTjQ9iKGbIYksDuyGUgFQgxMjMj+IdV+KgCS7acyoMh+AA7u9s8=
 """),
 }
-"""By the other formats of AWS's DocumentFormat."""
+"""Files by the other AWS DocumentFormats."""
 
 IMAGES: Final[Mapping[str, bytes]] = {
     "png": content.png([b"\0\0\0"]),
@@ -162,7 +162,7 @@ VIDEOS: Final[Mapping[str, bytes]] = {
 eNozUNtU2pd2XnDZTYZVDEnncuQYEICRyQxNVgIqAwDAxw5s
 """),
 }
-"""By the formats of AWS's VideoFormat."""
+"""Files by AWS's VideoFormat."""
 
 AUDIOS: Final[Mapping[str, bytes]] = {
     "wav": content.WAV,
@@ -181,12 +181,12 @@ AUDIOS: Final[Mapping[str, bytes]] = {
     "mka": _MATROSKA,
     "webm": _WEBM,
 }
-"""By the formats of AWS's AudioFormat; the simplest first."""
+"""Files by AWS's AudioFormat, the simplest first."""
 
 
 Block = dict[str, Any]
 _Pair = tuple[str, str]
-"""The member of a source, and a format; empty where the block says none."""
+"""The member of a source, and a format; "" for a block without format."""
 
 _SIDE: Final = 16
 """Pixels."""
@@ -205,7 +205,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     """AWS ImageBlocks: PNG of one colour and 1 to 16 pixels each way, a pixel of JPEG, GIF or WebP, or an object of S3.
 
     `formats` are some of AWS's ImageFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
-    drawn, for a value that the installed botocore does not know.
+    drawn, for a value that the installed botocore lacks.
 
     >>> from hypothesis import find
     >>> image = find(images(), lambda image: image["format"] == "gif")
@@ -215,7 +215,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", formats, sources))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    # Drawn for every format, because hypothesis takes the value with the fewest draws for the simplest.
+    # Drawn for every format: to hypothesis, the value with the fewest draws is the simplest.
     height, width = divmod(draw(_SIZES), _SIDE)
     row = draw(_COLOURS).to_bytes(3) * (width + 1)
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
@@ -232,11 +232,11 @@ def documents(
 ) -> Block:
     """AWS DocumentBlocks with a name that Bedrock takes: files, an object of S3, a text, or texts as chunks.
 
-    `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`; a text
-    and chunks are to be cited, and may have no format, or one of plain text. `names` are `document_names()` if not
-    given; `texts` is what documents of plain text say, of which what is blank gets a character: of each other format
-    there is one file. Raises InvalidArgument, when drawn, for a value that the installed botocore does not know, and
-    for a source that has none of the formats.
+    `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. Texts and
+    chunks have citations enabled, and no format or a plain-text one. `names` defaults to `document_names()`. `texts`
+    are the contents of plain-text documents (a blank text gets a character); each other format has one constant file.
+    Raises InvalidArgument, when drawn, for a value that the installed botocore lacks, and for a source that has none of
+    the formats.
 
     >>> from hypothesis import find
     >>> find(documents(sources=["bytes"]), lambda document: True)
@@ -252,7 +252,7 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            said = draw(paragraphs)  # for every format, as the size of an image
+            said = draw(paragraphs)  # for every format, like an image's size
             block["source"] = {"bytes": TEXTS[form](said) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)
@@ -260,7 +260,7 @@ def documents(
     if context:
         block["context"] = draw(leaves.visible_texts(texts))
     if source in ("text", "content"):
-        cited = True  # Bedrock takes them for nothing else
+        cited = True  # Bedrock requires citations here
     if cited is not None:
         block["citations"] = {"enabled": cited}
     return block
@@ -271,7 +271,7 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     """AWS VideoBlocks: the container of each format, with nothing in it, or an object of S3.
 
     `formats` are some of AWS's VideoFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
-    drawn, for a value that the installed botocore does not know.
+    drawn, for a value that the installed botocore lacks.
 
     >>> from hypothesis import find
     >>> find(videos(formats=["webm"]), lambda video: True)["source"]["bytes"][:4].hex()
@@ -285,7 +285,7 @@ def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     """AWS AudioBlocks: silent WAV and PCM, the empty container of each other format, or an object of S3.
 
     `formats` are some of AWS's AudioFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
-    drawn, for a value that the installed botocore does not know; an old one has no AudioBlock at all.
+    drawn, for a value that the installed botocore lacks; an old botocore has no AudioBlock at all.
     """
     return _draw_file(draw, "audios", "Audio", formats, sources)
 
@@ -301,7 +301,7 @@ def _draw_file(
 def document_names() -> Texts:
     """Names of documents as Bedrock takes them: letters, digits, hyphens, parentheses, brackets and single spaces.
 
-    Source: rule 13 of what Bedrock enforces beyond its model.
+    Source: rule 13 of Bedrock's rules beyond AWS's model.
 
     >>> from hypothesis import find
     >>> find(document_names(), lambda name: " " in name)

@@ -22,17 +22,17 @@ from converse_strategies.leaves import Texts, cached, chosen, composite
 Event = dict[str, Any]
 
 _CUTS: Final = st.binary()
-"""Cut points of one text as one draw: a byte says how many characters the next delta has; see `cut`."""
+"""The cut points of one text as one draw: each byte sets the length of a delta; see `cut`."""
 
 _BITS: Final = st.integers(0, 2**32 - 1)
-"""Which item of a result is together with the one before it, a bit each."""
+"""Bit n: whether item n of a result shares a delta with the one before."""
 
 _LONGEST: Final = 16
 _SKIPS: Final = 224
 _EMPTY: Final = 240
 
 _NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
-"""How models stream the input of a tool that has no arguments, or may."""
+"""Ways in which models stream an empty tool input."""
 
 _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
     {"ensure_ascii": False},
@@ -55,7 +55,7 @@ class ChunkedMessage:
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """Complete streams of one AWS Message: its texts, reasoning and tool inputs cut anywhere, empty deltas included.
 
-    Two of them differ in their deltas only: stop reason, usage and metrics follow from the message, as in `chunk`.
+    The streams differ only in their deltas: stop reason, usage and metrics follow from the message, as in `chunk`.
     Raises InvalidArgument, when drawn, for a message that cannot be streamed.
 
     >>> from converse_harness import assemble
@@ -97,7 +97,7 @@ class _DrawnCutter:
     draw: st.DrawFn
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a text, or what is reasoned, anywhere."""
+        """Cut a text, or a reasoning text, anywhere."""
         return (cut(text, self.draw(_CUTS)),)
 
     reasoning = text
@@ -123,11 +123,11 @@ class _DrawnCutter:
 
 
 def cut(text: str, cuts: bytes) -> list[str]:
-    """Cut a text by a string of bytes; joined the pieces are the text, and there is at least one.
+    """Cut a text at points given by bytes; the pieces, at least one, join to the text.
 
     A byte below 224 ends a piece after 1 to 16 more characters; one from 240 on ends it at once, so that two in a row
     make an empty piece; bytes between them lengthen the piece by 16 to 256 characters. So every way to cut is
-    reachable, and no bytes give the whole text.
+    reachable, and b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -156,12 +156,12 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "usage": metadata.token_usages,
     "trace": metadata.traces,
 }
-"""What an answer has at times, by the names of ConverseResponse; the usage then with the counts of a cache."""
+"""Members of ConverseResponse that only some answers have; for `usage`: one with cache counts."""
 
 _CONTEXT: Final = 1_000_000
 _TAIL: Final = st.binary(min_size=8, max_size=8)
-"""What the end of a stream says, byte by byte: which extras (a bit each, none in seven of eight streams), tokens in (up
-to a long context), tokens out, milliseconds."""
+"""The end of a stream as bytes: extras, input tokens (up to a long context), output tokens, milliseconds.
+One bit per extra; seven of eight streams have none."""
 
 
 @composite
@@ -231,7 +231,7 @@ def _tool_start(event: Event) -> dict[str, Any] | None:
 
 def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
     """Draw the members of a ConverseResponse besides its message: usage and metrics always, others at times."""
-    tail = draw(_TAIL)  # one draw where five numbers would be five: they are most of what a short stream costs
+    tail = draw(_TAIL)  # one draw instead of five, because draws are most of the cost of a short stream
     chosen = tail[0] if tail[0] < 1 << len(_EXTRA) else 0
     given, answered = int.from_bytes(tail[1:4], "big") % _CONTEXT, int.from_bytes(tail[4:6], "big")
     options: dict[str, Any] = {

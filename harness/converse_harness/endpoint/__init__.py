@@ -44,10 +44,10 @@ _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationExcept
 """The HTTP status of errors that AWS's model of Bedrock does not have."""
 
 _SOCKETS: Final = ("server", "asgi")
-"""The transports that write without being asked to."""
+"""The transports that push chunks to the client."""
 
 _TIME_TO_LEAVE: Final = 1.0
-"""Seconds in which a client behind a socket closes, where the one that was recorded did."""
+"""Seconds for a socket client to disconnect where the recorded client disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Exchange:
     """The list to which the transport appends each chunk that the client took."""
     on_ended: Callable[[Call], None] | None = None
     captured: None = field(default=None, init=False)
-    """The fake itself answers the call."""
+    """None: the call is not forwarded."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the answer ended; only the first report counts."""
@@ -118,13 +118,13 @@ class Endpoint:
         self.handlers: dict[str, Handler] = {}
         self.transport: Transport | None = transport
         self.on_ended: Callable[[Call], None] | None = None
-        """Is called when an answer has ended, in whatever thread notices: it must not wait."""
+        """Callback for the end of each answer; any thread may call it, so it must not wait."""
         self.check(*replies)
         self.cache = PromptCache(self.conversation.parent, cache_minimum)
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request; `operation` is its name if the transport knows it better than the path shows."""
+        """Answer one request; `operation` is the operation's name, for a path that does not show it."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
@@ -151,7 +151,7 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Take the reply for a call from the script, unless Bedrock would refuse it; None if a handler answers.
+        """Take a call's reply from the script, unless Bedrock would refuse the call; None if a handler answers.
 
         Handlers precede the script, except for operations that are scripted by name.
         """
@@ -169,7 +169,7 @@ class Endpoint:
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
         slot = self.script.choose(call, refused=refusal is not None and self.rules != "warn")
-        # Of a call in a recording it is known that Bedrock answered it.
+        # A recorded call gets no notes: Bedrock did answer it.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
@@ -290,7 +290,7 @@ def _computed(result: object, slot: Slot) -> Reply:
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
     """The JSON object of the request and None; or {} and the message of a SerializationException (not recorded).
 
-    Of an operation that is not scripted any kind of body is fine.
+    An operation that is not scripted may have any kind of body.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

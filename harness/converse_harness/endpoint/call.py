@@ -26,7 +26,7 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
 
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
-"""The operations whose request holds a conversation; that of another may have members of the same names."""
+"""Operations whose request contains a conversation; other requests may have members of these names."""
 
 
 _ROLE: Final = methodcaller("get", "role")
@@ -54,9 +54,9 @@ class Parting(NamedTuple):
 class CacheUse(NamedTuple):
     """The tokens that a call read from the prompt cache and wrote to it.
 
-    `parted_at` is where its prefix departs from an earlier call's: one of the same conversation, or with nearly the
-    same prompt. `from_call` is the number of the call that wrote the prefix read. The numbers are not `certain` if a
-    prefix is about as long as the model's minimum, if the answer broke off, and for caching without cachePoints.
+    `parted_at` is where the prefix starts to differ from an earlier one (same conversation, or nearly the same
+    prompt). `from_call` numbers the call that wrote the prefix that was read. The numbers are not `certain` if a prefix
+    is about as long as the model's minimum, if the answer broke off, and for caching without cachePoints.
     """
 
     read: int = 0
@@ -79,19 +79,19 @@ class Answered:
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
     prompt: object = None
-    """What the prompt cache knows of the call: `use_of` reads it."""
+    """The PromptUse of the call; `use_of` returns it."""
     cache: Callable[[Call], CacheUse] | None = None
-    """What people ask of that."""
+    """Computes `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
-    """The call that this one goes on from; None as long as nobody looked."""
+    """Returns the call that this one continues; None before the look-up."""
     passed_on: Callable[[], ForwardedCall] | None = None
-    """What came, where the call was passed on to the real service: read when somebody asks."""
+    """For a forwarded call: returns the real answer, as far as the client took it."""
 
 
 class ForwardedCall(NamedTuple):
     """The part of a real service's answer that the client took; `status` is 0 before the answer begins.
 
-    `summary` describes it; its last part came after `at` seconds.
+    `summary` describes the part; its end came after `at` seconds.
     """
 
     status: int
@@ -128,7 +128,7 @@ class Call:
     @cached_property
     def attempt(self) -> int:
         """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
-        for name, value in self.request.headers:  # not by `headers`, which would be kept with every call
+        for name, value in self.request.headers:  # not `self.headers`: each call would keep that dict
             if name.lower() == "amz-sdk-request":
                 match = re.search(r"attempt=(\d+)", value)
                 return int(match[1]) if match else 1
@@ -188,9 +188,9 @@ class Call:
 
     @property
     def turn(self) -> int:
-        """The number of the model's answer in this conversation that the call asks for, from 1."""
-        # Every answer needs this before its first byte, so roles are read from the JSON as it came: converting it may
-        # be slow.
+        """The number, from 1, of the model's answer that the call asks for in its conversation."""
+        # Every answer needs this before its first byte, so roles are read from the original JSON: conversion may be
+        # slow.
         whole = self.operation in SCRIPTED
         messages = self.body.get("messages", ()) if whole else self.messages
         return 1 + [*map(_ROLE, messages)].count("assistant")
@@ -207,7 +207,7 @@ class Call:
 
     @property
     def raw(self) -> bytes:
-        """The request body as it came."""
+        """The raw request body."""
         return self.request.body
 
     @cached_property

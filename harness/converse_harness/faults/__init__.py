@@ -1,6 +1,6 @@
 """Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
 
-Those of the order of events are the rows of `order.ORDER_FAULTS` that can be sent; the others are here.
+Faults in the event order are the sendable rows of `order.ORDER_FAULTS`; the others are defined here.
 """
 
 from __future__ import annotations

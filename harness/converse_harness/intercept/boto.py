@@ -41,7 +41,7 @@ _FAILURES = {
     "read timeout": "ReadTimeoutError",
     "connection closed": "ConnectionClosedError",
 }
-"""What botocore raises for each failure; its own retry rules then apply."""
+"""botocore's error for each failure; its own retry rules then apply."""
 
 
 def hold_call(original: Any) -> Any:
@@ -97,9 +97,7 @@ def answer(original: Any) -> Any:
 
 
 def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
-    """Wait these seconds before the head. Raises botocore's ReadTimeoutError, at once, if the client's timeout is
-    shorter.
-    """
+    """Seconds to wait before the head. Raises botocore's ReadTimeoutError, at once, if the client waits less."""
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
     import botocore.exceptions
@@ -143,7 +141,7 @@ def _timed_out(url: str) -> Exception:
     """The urllib3 error for a read timeout."""
     from urllib3.exceptions import ReadTimeoutError
 
-    pool: Any = None  # there is none, and its message does not name it
+    pool: Any = None  # no pool exists; the message does not name it
     return ReadTimeoutError(pool, url, "Read timed out.")
 
 

@@ -1,4 +1,4 @@
-"""YAML as plain data: PyYAML composes the nodes; what a tag asks for is in the table below or is refused."""
+"""YAML as plain data: PyYAML composes the nodes; a tag that is not in the table below is refused."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _MAX_REPEATED: Final = 1_000_000
 """The most values that aliases may repeat in one file: a few lines of YAML can stand for billions."""
 
 _LONGEST_NUMBER: Final = 100
-"""Characters of a number: what is longer may be none that Python can print, or take minutes to be read."""
+"""Most characters of a number: Python may be unable to print a longer one, or need minutes to read it."""
 
 _SAFE: Final = SafeConstructor()
 
 
 class BadYaml(ValueError):
-    """A text that is not YAML, or not plain data: the arguments are the line (from 1) and what is wrong with it."""
+    """A text that is not YAML, or not plain data: the arguments are the line (from 1) and the problem."""
 
 
 class _Mapped(dict[Any, Any]):
-    """A mapping that knows the line on which it begins, from 1."""
+    """A mapping with the number of its first line, from 1."""
 
     line = 1
 
 
 class Shallow(Resolver):
-    """PyYAML's composer calls itself for each level, in C: it is stopped before the stack is at its end."""
+    """Limits the nesting: PyYAML's composer recurses for each level, in C, and could overflow the stack."""
 
     depth = 0
 
@@ -66,7 +66,7 @@ def _binary(text: str) -> bytes:
 
 _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.ScalarNode: {
-        # JSON has no dates: they stay the text that they were.
+        # JSON has no dates: they stay texts.
         **dict.fromkeys(("!!str", "!!timestamp", "!!value", "!!python/str", "!!python/unicode"), _same),
         **dict.fromkeys(("!!binary", "!!python/bytes"), _binary),
         "!!null": lambda text: None,
@@ -82,7 +82,7 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
         "!!python/object/apply:builtins.iter": lambda made: made["args"][0],
     },
 }
-"""What is made of a node's text, list or mapping, by its tag."""
+"""Converters of a node's text, list or mapping, by its tag."""
 
 
 def load(text: str) -> Any:
@@ -100,7 +100,7 @@ def load(text: str) -> Any:
 
 
 class _Values:
-    """Makes the value of each node once, and counts the values: those that aliases repeat each time."""
+    """Makes the value of each node once, and counts the values; an alias counts its values again."""
 
     def __init__(self) -> None:
         self._made: dict[yaml.Node, tuple[Any, float]] = {}

@@ -1,6 +1,4 @@
-"""Modes, and which file a test's recording is in: tables that cost nothing to import, as pytest shows them at its
-start.
-"""
+"""Modes, and the paths of tests' recordings: cheap to import, because pytest shows the modes at its start."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from converse_harness.errors import ReplyError
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
-"""The suffix of what a test recorded that failed, beside the recording that it would have replaced."""
+"""The suffix of a failed test's recording, beside the recording that it would have replaced."""
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 
@@ -25,7 +23,7 @@ MODES: Final[Mapping[Mode, str]] = {
     "new_episodes": "play what matches, record the rest and keep what was there",
     "all": "record everything anew",
 }
-"""Whether a session is played or recorded: the modes that users of vcrpy know. The first is the default of pytest."""
+"""Whether a session is played or recorded: vcrpy's modes. The first is the default in pytest."""
 
 Failed = Literal["aside", "write", "drop"]
 
@@ -34,11 +32,11 @@ FAILED: Final[Mapping[Failed, str]] = {
     "write": "write it as if the test had passed",
     "drop": "forget it",
 }
-"""What becomes of what a test recorded that did not pass. The first is the default."""
+"""Ways to treat a failed test's recording. The first is the default."""
 
 
 USED_FILES: Final[set[str]] = set()
-"""The files, as `identity` has them."""
+"""The `identity` of each used file."""
 
 
 def identity(path: Path) -> str:
@@ -49,15 +47,15 @@ def identity(path: Path) -> str:
 SUFFIX: Final = ".jsonl"
 
 LONGEST: Final = 200
-"""Bytes of a file's or folder's name: file systems have 255, and the names of files in the making are longer."""
+"""Most bytes of a file's or folder's name: file systems allow 255, and temporary files have longer names."""
 
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
-"""The characters of names: what is special to a shell, a file system or Unicode is not among them."""
+"""The characters allowed in names: none is special to a shell, a file system or Unicode."""
 
 _OTHERS: Final = r"[^A-Za-z0-9_.,+=@()\[\]-]"
 
 _DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)"
-"""Windows takes a name that begins so for a device."""
+"""Names with this beginning are devices on Windows."""
 
 _CONSTANTS: Final = r"(?i)\b(?:true|false|none)\b"
 
@@ -102,8 +100,8 @@ def _problem(part: str) -> str:
 def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> PurePosixPath:
     """The path of a test's recording: folders as its module has, without `.py`, then class, function and parameters.
 
-    What is not allowed is replaced and what is too long is cut; a short hash of the whole then keeps it apart from
-    others. Capitals of a function or its parameters count as not allowed, for `[a]` and `[A]` are one file on some file
+    Forbidden characters are replaced and long names are cut; a short hash of the whole name then makes it unique.
+    Capitals of a function or its parameters count as forbidden, because `[a]` and `[A]` are one file on some file
     systems.
 
     >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
@@ -118,12 +116,12 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> Pu
 
 
 def _usual(name: str) -> str:
-    """The one spelling of a test's name, of all that differ only in their capitals, that needs no hash."""
+    """Of a test name's spellings that differ only in capitals, the one that needs no hash."""
     return re.sub(_CONSTANTS, lambda found: found[0].capitalize(), name.lower())
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
-    """A name that every file system can have; with a hash where it is not the text, or `unlike` another asks for it."""
+    """A name that is valid on every file system; with a hash if it differs from the text, or if `unlike` is true."""
     name = re.sub(_OTHERS, "_", text)
     name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
     if name == text and len(name) + len(suffix) <= LONGEST and not unlike:
@@ -133,7 +131,7 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 
 
 def failed_path(path: Path) -> Path:
-    """Where what a failed test recorded is put, beside the recording itself."""
+    """The path of a failed test's recording, beside the usual one."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
 
 

@@ -1,4 +1,4 @@
-"""What is encoded or packed in a text or in bytes, undone."""
+"""Decode encoded or compressed parts of texts and bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGE: Final = 64 * 1024
 """Texts from this length on are searched one by one, shorter ones together."""
 
 _MAX_DECODED: Final = 64 * 1024 * 1024
-"""Bytes that are unpacked from one compressed text at most."""
+"""Most bytes that are unpacked from one compressed text."""
 
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -31,21 +31,21 @@ _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
 _WRAP: Final = re.compile(
     r"""(?<=[A-Za-z0-9+/_-]{20})(?:(?:\\n)?['"])?\r?\n([ \t]*(?:[>|#*E+-][ \t]+){0,4}['"]?)(?=[A-Za-z0-9+/_-])"""
 )
-"""Where base64 goes on in the next line, which may be quoted, or stand in a difference that pytest shows."""
+"""A line break within base64; the next line may be quoted, or a line of a diff that pytest shows."""
 RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 _ALIGNED: Final = 4096
-"""A longer run of base64 is taken to begin where it begins; before a shorter one there may be something else."""
+"""Shorter runs of base64 are decoded at all four alignments, longer ones at those of `_beginnings`."""
 
 
 def _unwrap(text: str) -> str:
     made, done, line, before = list[str](), 0, -1, ""
     for found in _WRAP.finditer(text):
         if text.rfind("\n", 0, found.start()) == line and found[1] != before:
-            continue  # the base64 ended with this line, as all before it had something else before them
+            continue  # another prefix than on the lines before: the base64 ended here
         line, before = text.index("\n", found.start()), found[1]
         made.append(text[done : found.start()])
         done = found.end()
@@ -69,7 +69,7 @@ WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
     ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("wrapped", ("\n",), _unwrap),
 )
-"""Encodings of a whole text: what it is called, what such a text has in it, and how it is undone."""
+"""Encodings of a whole text: name, marks (an encoded text contains one), and decoder."""
 
 ALL: Final = "encoded"
 WHOLE_FORMS: Final = frozenset([ALL, *(form for form, _, _ in WHOLE)])
@@ -83,7 +83,7 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
 
 
 def undone(text: str) -> Iterator[tuple[str, list[int]]]:
-    """The text without each encoding that stands for single characters, and where each of them began, and the end."""
+    """Undo each encoding of single characters: the text, and the old position of each character and of the end."""
     for mark, code, decode in _CODES:
         if mark not in text:
             continue
@@ -98,22 +98,22 @@ def undone(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
-    """What a run of characters stands for, in base64 of either alphabet and in hex.
+    """Decode a run of characters as base64, of either alphabet, and as hex.
 
-    Where it begins is not known, and it may be cut: of the four characters before a byte some may be missing.
+    The run may be cut at its start: up to three characters of the first group of four may be missing.
     """
     run = run.translate(_STANDARD) if "-" in run or "_" in run else run
     for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = "A" * missing + run
-        part = part[:-1] if len(part) % 4 == 1 else part  # a single one of four stands for nothing
+        part = part[:-1] if len(part) % 4 == 1 else part  # one character of four encodes no byte
         yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
-    # A search for hex in megabytes of base64 takes seconds.
+    # Large runs are tried as a whole only: search is slow.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
 def _beginnings(run: str) -> list[int]:
-    """How many characters may be missing before a long run: none, or as many that what stands further in is a text."""
+    """Possible numbers of missing characters before a long run: 0, and those that make its middle or end text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
@@ -134,11 +134,11 @@ _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Bytes as texts: each byte a character, and what they are compressed from."""
+    """Bytes as texts: as Latin-1, as UTF-16, unpacked, and texts in frames."""
     yield (), data.decode("latin-1"), _is_binary(data)
     begins = data.startswith(_MARKS)
     if begins or data.count(0) * 3 > len(data):
-        # UTF-32 as well; and where the text has a zero byte or other letters of its own, UTF-16 in the order that fits
+        # Without zero bytes (UTF-32 too); for texts with zero bytes or other letters, as UTF-16 in the likelier order.
         order = "utf-16" if begins else "utf-16-be" if data[::2].count(0) > data[1::2].count(0) else "utf-16-le"
         for text in dict.fromkeys([data.replace(b"\0", b"").decode("latin-1"), data.decode(order, "replace")]):
             yield ("UTF-16",), text, False
@@ -152,7 +152,7 @@ _PRINTABLE: Final = bytes([*b"\t\n\r", *range(32, 127)])
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether long bytes are neither UTF-8 nor mostly ASCII, as frames of JSON are."""
+    """Whether long data is neither UTF-8 nor, like frames of JSON, mostly ASCII."""
     if len(data) <= _ALIGNED:
         return False
     try:
@@ -164,7 +164,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _in_frames(data: bytes) -> Iterator[str]:
-    """The texts of the headers of whole frames, each for itself: before it is its length, which may be a letter."""
+    """The header texts of whole frames, one by one: in raw bytes, a length that may be a letter precedes each."""
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return
     try:
@@ -175,7 +175,7 @@ def _in_frames(data: bytes) -> Iterator[str]:
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """What gzip, zlib, bz2, xz, zip or a PDF have packed into these bytes; nothing where they are none, or damaged."""
+    """The contents of gzip, zlib, bz2, xz, zip or PDF data; nothing for other or damaged data."""
     if data[:4] == b"PK\x03\x04":
         yield from _members(data)
     elif b"%PDF-" in data[:_PDF_BEGINS]:
@@ -193,7 +193,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 _PDF_BEGINS: Final = 1024
 _PDF_STREAM: Final = re.compile(rb"stream\r?\n")
-"""How long a stream is stands in a dictionary that may be packed itself; `endstream` comes after it."""
+"""The length is in a dictionary that may be packed itself; `endstream` marks the stream's end."""
 
 _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
     ("gzip", (b"\x1f\x8b",), lambda: zlib.decompressobj(wbits=31)),
@@ -204,7 +204,7 @@ _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = 
 
 
 def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
-    """All that is packed one after the other, as far as it is whole and not more than is read of one text."""
+    """Unpack all members in a row, up to the first damaged one, and at most about _MAX_DECODED bytes."""
     made = b""
     while data and len(made) < _MAX_DECODED:
         packed = make()
@@ -226,4 +226,4 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
                 left -= len(inner)
                 yield "zip", inner
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
-        return  # damaged, encrypted, or compressed in a way that Python does not know
+        return  # damaged, encrypted, or compressed in a way that Python cannot read

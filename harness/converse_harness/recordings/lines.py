@@ -1,4 +1,4 @@
-"""Events, bodies and frames on a line of a recording: JSON where that gives the same bytes again, else base64."""
+"""Events, bodies and frames on lines of a recording: JSON if it gives the same bytes, otherwise base64."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import Break
 
 DEEPEST: Final = 200
-"""How deep JSON may be nested that is kept as JSON; what is deeper is kept as text. Python gives up at some 1,000."""
+"""Deepest nesting of JSON that is kept as JSON; deeper JSON is kept as text. Python's limit is about 1,000."""
 
 FORMS: Final = ("", "Text", "Base64")
-"""What is appended to the name of a body for each form: `body`, `bodyText`, `bodyBase64`."""
+"""Suffixes of a body's key, one per form: `body`, `bodyText`, `bodyBase64`."""
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
-    """A body under a name, in the form that a person reads best and that gives the same bytes again.
+    """A body under a key, in the most readable form that gives the same bytes again.
 
     >>> body_members("body", b'{"message":"no"}'), body_members("body", b'{"message": "no"}')
     ({'body': {'message': 'no'}}, {'bodyText': '{"message": "no"}'})
@@ -41,7 +41,7 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """The body of a request: JSON of whatever spacing is JSON, as nothing depends on the bytes of a request."""
+    """The body of a request: JSON with any spacing is kept as JSON, because its bytes do not matter."""
     try:
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
@@ -65,7 +65,7 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
 
 
 def is_deeper(value: Any, deepest: int) -> bool:
-    """Whether JSON is nested more than so many levels deep.
+    """Whether JSON has more than `deepest` nested levels.
 
     >>> is_deeper([{"a": []}], 2), is_deeper([{"a": []}], 3)
     (True, False)
@@ -93,7 +93,7 @@ VERSION: Final = 2
 Line = dict[str, Any]
 
 End = Literal["closed by client", Break]
-"""How an answer ended that did not end well."""
+"""How an incomplete answer ended."""
 
 ENDS: Final = get_args(End)
 
@@ -105,7 +105,7 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
     "frame": "the frame in base64, where even its headers are not the usual ones, or it cannot be read",
     "bytes": "bytes in base64 that are no whole frame",
 }
-"""What a line of a stream has beside the event, whose type is its key."""
+"""Keys of a stream's line besides the event type, the event's own key."""
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
@@ -115,11 +115,11 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""The key by which a line is told from an event's -> the kind of line that it is."""
+"""Key that identifies a line without event -> the kind of that line."""
 
 
 def dump(line: Mapping[str, Any]) -> str:
-    """A line as it is written: JSON with spaces, UTF-8 unescaped where it can be, the keys in their order."""
+    """A line as it is written: JSON with spaces, in UTF-8 where that is valid, the keys in their order."""
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(line)
 
@@ -139,7 +139,7 @@ def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
-    """The line of one frame that arrived; what it re-encodes to is exactly `data`."""
+    """The line of one frame that arrived; the line re-encodes to exactly `data`."""
     line: Line = {"t": at}
     try:
         name, members, padding = read_event(frame)
@@ -173,9 +173,9 @@ def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
 
 
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
-    """The bytes that a line of a stream stands for: as they came, unless the event beside them was edited since.
+    """The bytes that a line of a stream stands for: those it keeps, unless its event was edited since.
 
-    `event` is that of the line, its blobs as bytes.
+    `event` is the event of the line, blobs as bytes.
     """
     if event is not None and "payload" not in line and "frame" not in line:
         return encode_event(event, line.get("p"))
@@ -193,7 +193,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """The line of an event without the bytes that are kept beside it, if they do not say what the event says."""
+    """The line of an event, without the bytes kept beside it if they decode to another event."""
     found = event_of(line)
     came = None if found is None else _came(found[0], line)
     if found is None or came is None or _reads_as(came, *found, line.get("p")):
@@ -202,7 +202,7 @@ def without_contradiction(line: Line) -> Line:
 
 
 def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
-    """What is kept beside an event whose usual form is another one: the payload as text if that is all that differs."""
+    """The keys for an unusual frame: its payload as text if only the payload is unusual, otherwise the whole frame."""
     if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
         try:
             return {"payload": frame.payload.decode()}

@@ -1,7 +1,7 @@
-"""What is changed in a recording before it is written: account ids, secrets, and what its user names.
+"""Replace account ids, secrets and the user's patterns in a recording before it is written.
 
-What is changed is changed in the event and in the bytes that are kept beside it; where both then no longer say the
-same, the bytes go, for the line is the truth.
+Each replacement is made in the event and in the bytes kept beside it; if these then decode to another event, they are
+dropped, because the event on the line counts.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
     | KINDS_OF_LINES["header"].keys.keys()
 )
-"""The keys of lines in whose values nothing is replaced."""
+"""The keys of lines whose values never change."""
 
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
 _EXPECTED: Final = frozenset(kind.name for kind in KINDS if kind.masked)
-"""What is masked without a word: it is in what AWS sends and is sent."""
+"""Kinds masked without a warning: calls to AWS normally contain them."""
 
 
 class Redacted(NamedTuple):
-    """The lines of a recording with what was replaced in them, and the secrets that were found in them before."""
+    """The lines of a recording after the replacements, and the secrets that were in them before."""
 
     lines: list[Line]
     found: list[Leak]
 
     @property
     def unexpected(self) -> Iterator[Leak]:
-        """The secrets that nobody expects where they were."""
+        """The secrets whose masking causes a warning."""
         return (leak for leak in self.found if leak.kind not in _EXPECTED)
 
 
 FindChanges = Callable[[str], list[Change]]
-"""What is to be replaced in a text, in its order."""
+"""Finds the changes to a text, in their order."""
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
@@ -72,11 +72,11 @@ _NESTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    r"""What is replaced in what is recorded, beside account ids and secrets, which always are.
+    r"""Replacements in recordings, beside account ids and secrets, which are always replaced.
 
-    `replacements` says what takes the place of a text, or of what a compiled pattern matches, everywhere in requests
-    and answers and in this order; what takes the place of a pattern may have its groups (`\1`). Raises ReplyError for
-    anything else, and for a pattern that matches the empty text.
+    `replacements` maps texts and compiled patterns to their replacements, which are made everywhere in requests and
+    answers and in this order; one for a pattern may refer to its groups (`\1`). Raises ReplyError for anything else,
+    and for a pattern that matches the empty text.
 
     >>> redaction = Redaction({"ada@example.com": "user@example.com", re.compile(r"ticket-\d+"): "ticket-0"})
     >>> redaction.normalised({"text": "ada@example.com about ticket-4711"})
@@ -101,7 +101,7 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """The lines of a recording as they are written; `kept` of them, at the beginning, were written before.
+        """The lines of a recording, ready to be written; the first `kept` lines were written before.
 
         `own` are the secrets of this process, which are masked like those of any kind. A secret that cannot be masked
         where it stands, in a zip for instance, is still there: search the lines again.
@@ -116,7 +116,7 @@ class Redaction:
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
-        """A request, or any JSON, as it is compared with recorded ones: replaced as when recorded, accounts numbered.
+        """A request, or any JSON, for comparison with recorded ones: the same replacements, accounts numbered.
 
         Account ids are those of ARNs, and stand-ins of recordings; they are numbered as they appear in this request.
         For a recorded request, in which everything is replaced already, use `normalised` of an empty Redaction.
@@ -132,7 +132,7 @@ class Redaction:
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
-    """Find a text, or what a pattern matches, where `new` is to stand."""
+    """Find a text, or a pattern's matches, to be replaced by `new`."""
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
@@ -140,7 +140,7 @@ def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
 
 
 def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
-    """The pattern and the replacement of a line of the ini file. Raises ReplyError for a line that has not both."""
+    """The pattern and the replacement of a line of the ini file. Raises ReplyError for a line without both."""
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
         raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
@@ -171,7 +171,7 @@ def _check(given: Any, new: Any) -> None:
 
 
 class Cleaned(NamedTuple):
-    """A text without secrets, the kinds that were found in it, and those values that stood in it as they are."""
+    """A text without secrets, the kinds found in it, and the found values as they were spelled in it."""
 
     text: str
     kinds: tuple[str, ...] = ()
@@ -179,10 +179,10 @@ class Cleaned(NamedTuple):
 
 
 def without_secrets(text: str, own: Collection[str]) -> Cleaned:
-    """A text with masks for the secrets in it; `own` are those of this process, also where their middle is cut out.
+    """A text with its secrets masked; `own` are the secrets of this process, also found with their middle cut out.
 
-    Where one cannot be masked, in a zip for instance, the whole line has a mask; where it comes in pieces, all lines of
-    JSON; and if need be all of the text.
+    If a secret cannot be masked alone (in a zip), its whole line is masked; if it comes in pieces, all lines of JSON;
+    and if need be the whole text.
 
     >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
     'AWS_ACCESS_KEY_ID is ***'
@@ -210,15 +210,15 @@ def _kinds_in(text: str, own: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One pass over a recording with what is to be replaced in it."""
+    """One pass over a recording that makes the replacements."""
 
     accounts: Accounts
     finds: tuple[FindChanges, ...]
     named: bool = False
-    """Whether a value is looked at with its name before it, as `views_of` has it, and with its codes undone."""
+    """Whether a value is searched with its name in front, as in `views_of`, and with its escapes decoded."""
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
-        """The lines of a file."""
+        """The changed lines."""
         made = deepcopy([*lines])
         for group in streamed(made):
             pieces = [text for _, _, text in group]
@@ -246,12 +246,12 @@ class _Work:
         return made
 
     def _quoted(self, text: str) -> str:
-        """A part of a URL, in which what is to be replaced may be percent-encoded."""
+        """Replace in a part of a URL, also where it is percent-encoded."""
         new, plain = self.text(text), self.text(unquote(text))
         return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
 
     def value(self, value: Any, name: str = "", *, texts: bool = True) -> Any:
-        """JSON with what is to be replaced in its keys and numbers, and in its texts if they are not done already."""
+        """Replace in JSON: in its keys and numbers, and in its texts unless these are done already."""
         if isinstance(value, str):
             return self._named(name, value) if texts else value
         if is_object(value):
@@ -274,7 +274,7 @@ class _Work:
         return new
 
     def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
-        """The pieces of one text; what has the same length stays in the pieces that it was in."""
+        """Replace in the pieces of one text; equal-length replacements stay in their pieces."""
         new = list(pieces)
         for find in self.finds:
             changes = _deep(find, "".join(new)) if self.named else find("".join(new))
@@ -283,7 +283,7 @@ class _Work:
         return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
 
     def _run(self, run: str, depth: int) -> str:
-        """A run of characters that may be the base64 of a text."""
+        """Replace in a run that may be the base64 of a text."""
         urlsafe = "-" in run or "_" in run
         padded = run + "=" * (-len(run) % 4)
         try:
@@ -297,7 +297,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _packed(self, data: bytes, depth: int, errors: str = "strict") -> bytes:
-        """Bytes that are a text, or gzip of one. Raises UnicodeDecodeError for others."""
+        """Replace in a text's bytes, or in gzip of them. Raises UnicodeDecodeError."""
         if not data.startswith(GZIP):
             return self.text(data.decode(errors=errors), depth).encode(errors=errors)
         inner = b"".join(each for _, each in unpacked(data))
@@ -305,7 +305,7 @@ class _Work:
         return data if new == inner else gzip.compress(new, mtime=0)
 
     def _raw(self, data: bytes) -> bytes:
-        """The bytes of a frame, which gets new checksums, or of whatever else came."""
+        """Replace in a frame, which gets new checksums, or in any other bytes."""
         try:
             frame = decode(data)
         except DamagedData:
@@ -324,7 +324,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Bytes in base64 that are no whole frame, in the pieces in which they came."""
+        """Replace in the base64 pieces of bytes that are no whole frame."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]
@@ -334,7 +334,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
-    """What masks the kinds of secrets that were found, by their names."""
+    """Finders that mask the found kinds of secrets, given by name."""
     if OWN_SECRET in kinds:
         yield lambda text: _masked(own_spans(text, own))
     for kind in _MASKED:
@@ -343,7 +343,7 @@ def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges
 
 
 def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
-    """What is to be replaced in a text also where its characters are escaped, percent-encoded or entities of HTML."""
+    """Find changes in a text, also where its characters are escaped, percent-encoded or HTML entities."""
     changes = find(text)
     for inner, starts in undone(text) if depth else ():
         for start, end, new in _deep(find, inner, depth - 1):
@@ -354,7 +354,7 @@ def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
 
 
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
-    """The pieces of one text after changes in it. What has another length than before goes where it begins."""
+    """Apply changes to the pieces of one text; a change of length goes into the piece where it begins."""
     at = 0
     for piece in pieces:
         end = at + len(piece)
@@ -375,7 +375,7 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """A mask for each of these spans, and one for those that overlap."""
+    """A mask for each span, and one mask for spans that overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

@@ -1,4 +1,4 @@
-"""Bodies and files that were compressed, unpacked within limits: a bomb of a megabyte can be gigabytes."""
+"""Unpack compressed bodies and files within limits: a megabyte can expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from importlib import import_module
 from typing import Any, Final
 
 GZIP: Final = b"\x1f\x8b"
-"""How gzip begins."""
+"""gzip's prefix."""
 
 MAX_BODY: Final = 64 * 1024 * 1024
 MAX_FILE: Final = 512 * 1024 * 1024
-"""Bytes of a body, and of a file of them, once they are unpacked."""
+"""Most bytes of an unpacked body, and of an unpacked file."""
 
 _STEP: Final = 64 * 1024
-"""Bytes that a decoder makes at a time that holds back what is left."""
+"""Bytes per call of a decoder that can limit its output."""
 
 
 class CannotUnpack(ValueError):
-    """What is wrong with something compressed: damaged, too long, or without the package that reads it."""
+    """Compressed data is damaged or too long, or the package that reads it is not installed."""
 
 
 def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
-    """Decode what an HTTP content coding of CODINGS says. Raises CannotUnpack."""
+    """Decode data in an HTTP content coding of CODINGS. Raises CannotUnpack."""
     try:
         made = CODINGS[coding](data, most)
     except ModuleNotFoundError as error:
@@ -44,7 +44,7 @@ def _gzip(data: bytes, most: int) -> bytes:
     while data and len(made) <= most:
         part, data = _inflated(data, 31, most - len(made))
         made += part
-        data = data.lstrip(b"\0")  # which may follow a member
+        data = data.lstrip(b"\0")  # padding after a member
     return made
 
 
@@ -52,11 +52,11 @@ def _deflate(data: bytes, most: int) -> bytes:
     try:
         return _inflated(data, zlib.MAX_WBITS, most)[0]
     except zlib.error:
-        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # without its head, as some servers send it
+        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send it without zlib's head
 
 
 def _inflated(data: bytes, bits: int, most: int) -> tuple[bytes, bytes]:
-    """What one stream holds, a byte more than it may at most, and what comes after it."""
+    """The content of one stream, at most `most` + 1 bytes, and the data after it."""
     stream = zlib.decompressobj(bits)
     made = stream.decompress(data, most + 1)
     if len(made) <= most and not stream.eof:
@@ -99,4 +99,4 @@ CODINGS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
     "br": _brotli,
     "zstd": _zstd,
 }
-"""What unpacks each content coding: the data, and how many bytes it may become."""
+"""Content coding -> its decoder, called with the data and the limit in bytes."""

@@ -1,4 +1,4 @@
-"""A fake's session on its way to a file, which takes the place of the old one as a whole, or not at all."""
+"""Write a fake's session to a file, which replaces the old file completely or not at all."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def text_of(lines: Iterable[Line]) -> str:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Put a text in the place of a file, which stays whole until then. Raises OSError, and leaves nothing behind.
+    """Replace a file by this content, atomically. Raises OSError, and then leaves nothing behind.
 
-    It has the rights that any new file has: those of a temporary file would keep it from other users.
+    The file gets the usual rights of a new file: with those of a temporary file, other users could not read it.
     """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,11 +79,11 @@ def write(path: Path, content: str | bytes) -> None:
 
 _PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 _ABANDONED: Final = 60.0
-"""Seconds after which a file that is still being written has no writer: that was killed."""
+"""Seconds after which a partial file counts as abandoned: its writer was killed."""
 
 
 def _remove_abandoned(folder: Path, before: float) -> None:
-    """Remove what writers that were killed have left, by the clock of the file system."""
+    """Remove partial files of killed writers; ages are by the file system's clock."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -92,9 +92,9 @@ def _remove_abandoned(folder: Path, before: float) -> None:
 
 
 def store(path: Path, lines: Sequence[Line]) -> str:
-    """Write these lines, without secrets, to a file, and what is media to files beside it; returns the file's text.
+    """Write lines that contain no secrets to a file, and their media to files beside it; returns the file's text.
 
-    Raises OSError; then what was there is as it was, and nothing new is left behind.
+    Raises OSError; then the old file is unchanged, and no new file is left behind.
     """
     lines, files = set_aside(lines, path)
     text = text_of(written_once(lines))
@@ -123,7 +123,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Windows locks no folders: a file of its own, with the temporary files, as nobody may remove it."""
+        """Lock a file that is never removed, among the temporary files: Windows locks no folders."""
         digest = hashlib.sha256(str(folder.resolve()).casefold().encode()).hexdigest()[:16]
         name = Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock")
         with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
@@ -143,14 +143,14 @@ else:
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Be alone among processes and threads: nobody else writes in this folder. It ends with its process, however.
+        """Lock this folder against other processes and threads; the lock ends with its process.
 
-        The folder itself is locked: nothing is left behind, and nothing that is locked is ever removed.
+        The lock is on the folder itself: no lock file is left behind, and no locked file is ever removed.
         """
         handle = os.open(folder, os.O_RDONLY)
         try:
-            # A network file system may have no such locks. A file is still written whole there; of two processes that
-            # add to one at the same moment, one may then lose.
+            # A network file system may have no such locks. Files are still replaced atomically there, but if two
+            # processes add to one file at once, one may lose.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -165,34 +165,34 @@ _UNANSWERED: Final = HttpResponse(0, (), ())
 
 @dataclass(frozen=True, slots=True)
 class ForwardedExchange:
-    """A call that is passed on: the transport fills in `captured` and reports how it ended."""
+    """A forwarded call: the transport fills in `captured` and reports how the call ended."""
 
     call: Call
     captured: CapturedExchange
     response: HttpResponse = _UNANSWERED
-    """None: what the real service says is the answer."""
+    """Empty: the real service sends the answer."""
     taken: SentChunks = field(default_factory=SentChunks)
-    """Nothing: see `captured`."""
+    """Empty: see `captured`."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """The answer ended, and how; only the first report counts."""
+        """Report how the answer ended; only the first one counts."""
         if self.call.answered.outcome == "still running":
             self.captured.running = False
             self.call.answered.outcome = outcome
 
 
 AnyExchange = Exchange | ForwardedExchange
-"""A call that is answered, or passed on."""
+"""An answered or a forwarded call."""
 
 
 @dataclass(slots=True, eq=False)
 class SessionWriter:
-    """The calls that are passed on and what came back; for several threads.
+    """The forwarded calls and their answers; for several threads.
 
-    `path` is where `save` writes them, `before` what the file held already. One that `keeps` takes the file as it is
-    when it saves, for another process may have added to it meanwhile. It can be saved again and again. `redaction` is
-    what is replaced in what it writes. What differs only by paddings, times and ids from the file whose place it takes
-    stays as it was there, unless it is to be `exact`.
+    `save` writes them to `path`, any number of times; `before` are the exchanges that the file already had. With
+    `keeps`, `save` first reads the file again, because another process may have added exchanges meanwhile. `redaction`
+    makes the replacements. Lines that differ from the replaced file only by padding, times and ids stay as they were
+    there, unless `exact` is true.
     """
 
     path: Path
@@ -202,15 +202,15 @@ class SessionWriter:
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     exact: bool = False
     written: SafeLines = field(default_factory=lambda: SafeLines([]))
-    """What was written when it was saved last, where a secret was masked, and what was left out."""
+    """The result of the last save: lines, places of masks, and exchanges left out."""
     _own: Counter[str] = field(default_factory=Counter[str])
-    """What it wrote itself into a file that it keeps."""
+    """Exchanges of its own in a file that it keeps."""
     _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
-    """What the files held that it replaces."""
+    """Old lines of each replaced file."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Take a call that is to be passed on; `request` is its request with the secrets that the call has masked."""
+        """Register a call to be forwarded; `request` is its request with unmasked secrets."""
         if request is not None:
             remember(*header_secrets(request.headers))
         captured = CapturedExchange(call.request, call.operation, running=True)
@@ -220,9 +220,9 @@ class SessionWriter:
         return ForwardedExchange(call, captured)
 
     def lines(self) -> SafeLines:
-        """The lines of the file: its header, what was there before, what was heard, redacted.
+        """The redacted lines of the file: header, exchanges before, captured exchanges.
 
-        Of an answer that still comes it is what came; a call without any answer yet is left out.
+        An unfinished answer is included as far as it came; a call without any answer is left out.
         """
         lines = [header()]
         for exchange in self.before:
@@ -234,20 +234,20 @@ class SessionWriter:
 
     @property
     def left_out(self) -> list[CapturedExchange]:
-        """What was left out for a secret when it was saved last."""
+        """Exchanges that the last save left out for a secret."""
         answered = self.answered
         return [answered[each.number - len(self.before)] for each in self.written.left_out]
 
     @property
     def answered(self) -> list[CapturedExchange]:
-        """Of what is captured, what has an answer."""
+        """The captured exchanges with an answer."""
         return [captured for captured in self.captured if captured.answered]
 
     def save(self, path: Path | None = None) -> None:
-        """Write the file, or another one in its place.
+        """Write to the file, or to `path` instead.
 
-        Raises OSError, and DamagedRecording where what it keeps cannot be read; then what was there stays. Raises
-        SecretFound where an exchange is left out for a secret; then the others are written, if there are any.
+        Raises OSError, and DamagedRecording if a file that it keeps cannot be read; then the old file stays. Raises
+        SecretFound if an exchange is left out for a secret; the others, if any, are written before that.
         """
         path = path or self.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -265,7 +265,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines that take the place of a file; those of it that say the same stay, however often it is saved."""
+        """The lines that replace a file; equivalent old lines stay, however often the session is saved."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -274,7 +274,7 @@ class SessionWriter:
 
 
 def _lines_in(path: Path) -> list[Line]:
-    """The lines of a recording, none of a file that is none."""
+    """The lines of a recording; none for any other file."""
     try:
         session = read(path, legal=False)
     except (OSError, DamagedRecording):
@@ -283,7 +283,7 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """What was written, with the places of masks by the lines of the file, in which parts have lines of their own."""
+    """`safe` with the line numbers of masks as in the file, where parts have lines of their own."""
     if not safe.masked:
         return safe
     numbers = [number for number, row in enumerate(text.split("\n"), 1) if not row.startswith('{"part"')]
@@ -291,7 +291,7 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """What others wrote; of exchanges that are the same as own ones, the last are the own."""
+    """The exchanges of others; among equal exchanges, the last ones count as own."""
     left, others = own.copy(), list[RecordedExchange]()
     for exchange in reversed(exchanges):
         text = _unnumbered(exchange)
@@ -303,13 +303,13 @@ def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tupl
 
 
 def _unnumbered(exchange: RecordedExchange) -> str:
-    """An exchange as it is written, wherever in the file it stands."""
+    """The text of an exchange, without its number in the file."""
     call, *rest = exchange.lines()
     return text_of([call | {"call": 0}, *rest])
 
 
 class _Taken:
-    """What the client took of an answer, by now; read anew while more comes."""
+    """The part of an answer that the client took, cached until more comes."""
 
     def __init__(self, captured: CapturedExchange, number: int) -> None:
         self._captured = captured
@@ -337,7 +337,7 @@ class _Taken:
 
 
 def _summary(reply: Reply) -> str:
-    """The message of a stream, if it is whole, as that says more than the number of its events."""
+    """A reply's summary; for a complete stream that of its message, not the number of events."""
     if isinstance(reply.body, EventsBody):
         with suppress(StreamOrderError):
             whole = assemble(reply.body.events)

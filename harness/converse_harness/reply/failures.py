@@ -26,7 +26,7 @@ def connection_refused() -> Reply:
 
 
 def connect_timeout() -> Reply:
-    """Let the connection time out, at once: the client's own timeout error without the wait.
+    """Fail with the client's own connect timeout error, at once and without the wait.
 
     >>> connect_timeout()
     <Reply connect_timeout>
@@ -35,7 +35,7 @@ def connect_timeout() -> Reply:
 
 
 def read_timeout() -> Reply:
-    """Let the client's read time out, at once: the client's own timeout error without the wait.
+    """Fail with the client's own read timeout error, at once and without the wait.
 
     >>> read_timeout()
     <Reply read_timeout>
@@ -73,10 +73,10 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
 
 
 def throttled(message: str | None = None, *, wording: str | None = None) -> Reply:
-    """Fail with 429 ThrottlingException, which botocore and most clients repeat.
+    """Fail with 429 ThrottlingException, which botocore and most clients retry.
 
-    `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day; reported by users.
-    Raises ReplyError for an unknown one.
+    `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day. Users reported the texts.
+    Raises ReplyError for others.
 
     >>> throttled().times(2)
     <Reply ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times>
@@ -91,11 +91,11 @@ def throttled(message: str | None = None, *, wording: str | None = None) -> Repl
 
 
 def context_overflow(wording: str = "input_too_long") -> Reply:
-    """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not repeat it.
+    """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not retry.
 
-    `wording` is one of `wordings.OVERFLOWS`, which differ by model and in which clients recognise them; the default is
-    one that all known clients do. Reported by users, input_tokens_exceeded recorded. Raises ReplyError for an unknown
-    one.
+    `wording` is one of `wordings.OVERFLOWS`; they differ by model, and not all clients recognise each. All known
+    clients recognise the default. Texts reported by users; input_tokens_exceeded is recorded. Raises ReplyError for
+    another one.
 
     >>> context_overflow()
     <Reply ValidationException (400) "Input is too long for requested model.">
@@ -106,7 +106,7 @@ def context_overflow(wording: str = "input_too_long") -> Reply:
 
 
 def access_denied(message: str | None = None) -> Reply:
-    """Fail with 403 AccessDeniedException: no access to the model; botocore does not repeat it. Text recorded.
+    """Fail with 403 AccessDeniedException: no access to the model; botocore does not retry. Text recorded.
 
     >>> access_denied()
     <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
@@ -115,7 +115,7 @@ def access_denied(message: str | None = None) -> Reply:
 
 
 def validation_error(message: str) -> Reply:
-    """Fail with 400 ValidationException: the request is wrong, and the message says how; botocore does not repeat it.
+    """Fail with 400 ValidationException: the request is wrong, `message` describes how; botocore does not retry.
 
     >>> validation_error("This model doesn't support tool use in streaming mode.")
     <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
@@ -124,7 +124,7 @@ def validation_error(message: str) -> Reply:
 
 
 def invalid_model_id() -> Reply:
-    """Fail with 400 ValidationException as recorded for an unknown model id; botocore does not repeat it.
+    """Fail with 400 ValidationException as recorded for an unknown model id; botocore does not retry.
 
     >>> invalid_model_id()
     <Reply ValidationException (400) "The provided model identifier is invalid.">
@@ -133,7 +133,7 @@ def invalid_model_id() -> Reply:
 
 
 def resource_not_found(message: str | None = None) -> Reply:
-    """Fail with 404 ResourceNotFoundException: the model is gone; botocore does not repeat it. Text recorded.
+    """Fail with 404 ResourceNotFoundException: the model was retired; botocore does not retry. Text recorded.
 
     >>> resource_not_found()
     <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
@@ -142,7 +142,7 @@ def resource_not_found(message: str | None = None) -> Reply:
 
 
 def model_timeout(message: str | None = None) -> Reply:
-    """Fail with 408 ModelTimeoutException; botocore does not repeat it. Text reported by users.
+    """Fail with 408 ModelTimeoutException; botocore does not retry. Text reported by users.
 
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -153,7 +153,7 @@ def model_timeout(message: str | None = None) -> Reply:
 def model_error(
     message: str | None = None, *, original_status_code: int | None = None, resource_name: str | None = None
 ) -> Reply:
-    """Fail with 424 ModelErrorException: the model itself failed; botocore does not repeat it. From AWS's model.
+    """Fail with 424 ModelErrorException: the model failed; botocore does not retry. Source: AWS's model.
 
     `original_status_code` (100 to 599) and `resource_name` are its members originalStatusCode and resourceName.
 
@@ -165,7 +165,7 @@ def model_error(
 
 
 def model_not_ready(message: str | None = None) -> Reply:
-    """Fail with 429 ModelNotReadyException: an imported model is being loaded; botocore repeats it. From AWS's model.
+    """Fail with 429 ModelNotReadyException: an imported model is loading; botocore retries. Source: AWS's model.
 
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
@@ -174,7 +174,7 @@ def model_not_ready(message: str | None = None) -> Reply:
 
 
 def internal_server_error(message: str | None = None) -> Reply:
-    """Fail with 500 InternalServerException, which botocore repeats. Text reported by users.
+    """Fail with 500 InternalServerException; botocore retries. Text reported by users.
 
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
@@ -183,7 +183,7 @@ def internal_server_error(message: str | None = None) -> Reply:
 
 
 def service_unavailable(message: str | None = None) -> Reply:
-    """Fail with 503 ServiceUnavailableException, which botocore repeats. Text recorded.
+    """Fail with 503 ServiceUnavailableException; botocore retries. Text recorded.
 
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
@@ -192,7 +192,7 @@ def service_unavailable(message: str | None = None) -> Reply:
 
 
 def unrecognized_client(message: str | None = None) -> Reply:
-    """Fail with the gateway's 403 UnrecognizedClientException: unknown keys; botocore does not repeat it. Recorded.
+    """Fail with 403 UnrecognizedClientException (gateway): unknown keys; botocore does not retry. Text recorded.
 
     >>> unrecognized_client()
     <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
@@ -201,7 +201,7 @@ def unrecognized_client(message: str | None = None) -> Reply:
 
 
 def invalid_signature(message: str | None = None) -> Reply:
-    """Fail with the gateway's 403 InvalidSignatureException: a slow clock; botocore does not repeat it. Recorded.
+    """Fail with 403 InvalidSignatureException (gateway): a slow clock; botocore does not retry. Text recorded.
 
     >>> invalid_signature()
     <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
@@ -210,7 +210,7 @@ def invalid_signature(message: str | None = None) -> Reply:
 
 
 def expired_token(message: str | None = None) -> Reply:
-    """Fail with the gateway's 403 ExpiredTokenException: old keys; botocore does not repeat it. Recorded (InvokeModel).
+    """Fail with 403 ExpiredTokenException (gateway): old keys; botocore does not retry. Text recorded (InvokeModel).
 
     >>> expired_token()
     <Reply ExpiredTokenException (403) "The security token included in the request is expired">
@@ -219,7 +219,7 @@ def expired_token(message: str | None = None) -> Reply:
 
 
 def unknown_operation(message: str | None = None) -> Reply:
-    """Fail with the gateway's 404 UnknownOperationException: a wrong path; botocore does not repeat it. Not recorded.
+    """Fail with 404 UnknownOperationException (gateway): a wrong path; botocore does not retry. Text not recorded.
 
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
@@ -228,7 +228,7 @@ def unknown_operation(message: str | None = None) -> Reply:
 
 
 def _worded(function: str, wording: str, wordings: Mapping[str, Wording]) -> Wording:
-    if type(wording) is not str or wording not in wordings:  # what is no string may not be hashable
+    if type(wording) is not str or wording not in wordings:  # only strings are surely hashable
         raise ReplyError(
             f"{function}(wording={wording!r}): one of {', '.join(wordings)}. For another text use "
             f"{_OWN_WORDS[function]}."

@@ -208,10 +208,10 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": streaming.SEARCH_RESULT_LOCATION,
     },
 }
-"""Union of AWS's model -> its variants by path, each with what stands at the end of the path."""
+"""Union of AWS's model -> its variants: path of members -> the value at the end of the path."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Events, and the member between them and the rest of the path; `contentBlockStart.toolUse` leaves it out."""
+"""Event -> the member that paths leave out: `contentBlockStart.toolUse` has `start` before `toolUse`."""
 
 SHAPES: Final = {
     "content_block": "ContentBlock",
@@ -222,11 +222,11 @@ SHAPES: Final = {
     "citation_location": "CitationLocation",
     "pii_kind": "GuardrailPiiEntityFilter",
 }
-"""Set of variants -> the shape that they are of."""
+"""Set of variants -> the shape of its values."""
 
 
 def variants_of(name: str) -> Iterator[tuple[str, Any]]:
-    """Every variant that the installed botocore has, by its path."""
+    """Path and value of each variant in the installed botocore."""
     if name == "stop_reason":
         yield from ((reason, reason) for reason in bedrock.enum("StopReason"))
     elif name == "pii_kind":
@@ -240,7 +240,7 @@ def variants_of(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _at(steps: list[str], value: Any) -> Any:
-    """The value under the members of a path; the two events of a block have its index beside them."""
+    """The value nested in the members of a path; block events also get a contentBlockIndex."""
     for step in reversed(steps):
         value = {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value
         value = {step: value}

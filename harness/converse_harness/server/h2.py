@@ -35,10 +35,10 @@ _WINDOW = 1 << 20
 
 
 _FRAMES_OF_A_REQUEST = 4
-"""Which a client may send beside a request: its end, a PING, a change of a window or of its priority."""
+"""Empty frames allowed per request: its end, a PING, a change of a window or of its priority."""
 
 _LENGTH = 3
-"""Bytes at the start of a frame that say how long the rest is, after nine of a header."""
+"""The first bytes of a frame's nine-byte header: the length of the payload."""
 
 
 class _Connection(H2Connection):
@@ -67,7 +67,7 @@ class _Frames(FrameBuffer):
         super().__init__(server=True)
         self._most = self._patience = patience
         self._updates = 0
-        """Of windows that are due, because we have sent what fills them."""
+        """Window updates that the client still owes for sent data."""
 
     def __next__(self) -> Frame:
         if len(self._data) >= _LENGTH:
@@ -99,13 +99,13 @@ class _Request(NamedTuple):
 
 @dataclass(slots=True)
 class _DueAnswer:
-    """What is still due on a stream whose request is whole, or was refused before its end (`unfinished`)."""
+    """The answer due on a stream whose request is complete, or was refused before its end (`unfinished`)."""
 
     silent: bool = False
-    """It has no body (HEAD)."""
+    """No body (HEAD)."""
     unfinished: bool = False
     headless: bool = True
-    """Not even the head is answered."""
+    """The head is not sent yet."""
 
 
 class Http2:
@@ -125,7 +125,7 @@ class Http2:
             },
         )
         self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
-        self._h2.decoder.max_header_list_size = limits.head  # h2 would take it from a change of the settings only
+        self._h2.decoder.max_header_list_size = limits.head  # h2 itself sets it only when the settings change
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
@@ -154,7 +154,7 @@ class Http2:
             for event in self._h2.receive_data(data):
                 if not self.done:
                     self._heard(event, events)
-        except (H2Error, ValueError, KeyError) as error:  # h2 has the GOAWAY ready where it knew what was wrong
+        except (H2Error, ValueError, KeyError) as error:  # h2 has queued a GOAWAY if it found the error
             self.unread = isinstance(error, DenialOfServiceError)
             self._give_up(events)
         return events
@@ -203,7 +203,7 @@ class Http2:
         return HttpRefused(stream, refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
-        """Report the end of the connection to all streams that wait for it."""
+        """Report the end of the connection to all open streams."""
         self.done = True
         events[:] = [Left(stream) for stream in sorted(self._open)]
 

@@ -26,12 +26,12 @@ _SIGNING_NAME: Final = "bedrock"
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
 _PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
-"""The headers that say what is asked. Those that say who asks, and from where to where, are those of the proxy."""
+"""The headers that are forwarded. The proxy replaces those that identify the client or the host."""
 
 _CONNECT_TIMEOUT: Final = 60.0
 _READ_TIMEOUT: Final = 3600.0
-"""Seconds. botocore's own minute for the next byte is too short for a model that thinks, and whoever asks has a limit
-of their own: when they leave, the service is left."""
+"""Seconds. botocore's default, a minute for the next byte, is too short for a model that thinks.
+The client has its own limit: when it disconnects, so does the proxy."""
 
 _NO_KEYS: Final = (
     "there are no credentials to sign with: {what}. The proxy signs what it passes on with those of its own "
@@ -56,19 +56,19 @@ LOST: Final = "the credentials of this environment could not be renewed: {error}
 
 
 class UpstreamAnswer:
-    """An answer of the service: the head is there; iterating over `pieces` reads the body."""
+    """An answer of the service: the head was read; iterating over `pieces` reads the body."""
 
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
         self._session = session
         self._wire: socket.socket | None = None
-        """The connection's socket, as a handle of our own."""
+        """A duplicate of the connection's socket."""
         with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
             self._wire = socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
         self.status: int = raw.status
         self.headers: tuple[tuple[str, str], ...] = tuple(raw.headers.items())
         self.chunked: bool = bool(raw.chunked)
-        """Whether it comes in chunks, which are then the pieces; else there is one piece."""
+        """Whether the body is chunked: one piece per chunk, otherwise one piece in all."""
 
     def pieces(self) -> Iterator[bytes]:
         """The parts of the body as they arrive, undecoded. Raises urllib3's exception if the body breaks off."""
@@ -77,7 +77,7 @@ class UpstreamAnswer:
                 yield from self._raw.read_chunked(decode_content=False)
             else:
                 yield self._raw.read(decode_content=False)
-        except Exception as error:  # urllib3's, with what came of the piece that is not whole in its cause
+        except Exception as error:  # urllib3's; its cause holds the bytes of an incomplete piece
             if isinstance(error.__cause__, http.client.IncompleteRead) and error.__cause__.partial:
                 yield error.__cause__.partial
             raise
@@ -101,8 +101,7 @@ class UpstreamAnswer:
 class Upstream:
     """A service to which calls are forwarded, from any thread.
 
-    Each call has its own connection, so that none is stale from idling, and a client that leaves cannot break
-    another's.
+    Each call has its own connection, which is never stale, and a client that disconnects breaks no other call.
     """
 
     def __init__(self, url: str | None, region: str | None) -> None:
@@ -136,7 +135,7 @@ class Upstream:
             self._verify = bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True
             self._endpoint = cache(self._resolve)
             self.url: str = self._endpoint(SERVICE)
-            """Where Bedrock Runtime is."""
+            """Bedrock Runtime's URL."""
         except (BotoCoreError, ClientError) as error:
             raise TransportError(_NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
         self._agent = {"User-Agent": f"converse-harness/{version('converse-harness')}"}
@@ -199,7 +198,7 @@ class Upstream:
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
+        _ = parts.port  # raises if it is no number
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
@@ -207,5 +206,5 @@ def _check_url(url: str) -> None:
 
 
 def _normal(target: str) -> str:
-    """The target as urllib3 will send it: the signed target must not change any more."""
+    """The target as urllib3 sends it, because the signature covers that spelling."""
     return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), target, flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""`chunk(message)` -> the events of a stream, cut as a model family does, as `pieces` give it, or as a Cutter does."""
+"""`chunk(message)` -> the events of a stream, cut as a model family does, at the given `pieces`, or by a Cutter."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citat
 """The members of ContentBlock that have a delta in AWS's model."""
 
 _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
-"""Those of them that are cut into pieces."""
+"""The members that are cut into pieces."""
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
-"""The stop reasons with which a message ends where it is, perhaps in the middle of a tool's input."""
+"""The stop reasons of a message that was cut off, perhaps in the middle of a tool's input."""
 
 
 class Deltas(NamedTuple):
@@ -83,7 +83,7 @@ def chunk(
 
     `stop_reason` defaults to `tool_use` if the message asks for a tool, otherwise to `end_turn`. `pieces` are the exact
     deltas of text, toolUse, reasoning or citations blocks by index; for a last tool use that max_tokens cut off they
-    may be incomplete. `family` decides how other blocks are cut; `usage` and `metrics` are estimated from the message.
+    may be incomplete. `family` decides how other blocks are cut; `usage` and `metrics` default to estimates.
     Raises ReplyError for a block that cannot be streamed.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
@@ -109,7 +109,7 @@ def message_runs(
     stop_reason: str | None = None,
     strict: bool = True,
 ) -> Iterator[Run]:
-    """The stream of a message alone, messageStart to the last contentBlockStop; with `strict=False`, of any blocks."""
+    """The stream of a message alone, messageStart to last contentBlockStop; `strict=False` allows any block."""
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
         if not (0 <= index < len(blocks) and blocks[index].keys() & set(_CUT)):
@@ -247,7 +247,7 @@ def weigh(value: object) -> float:
     """The estimate before rounding; files may be bytes, as in boto3, or base64, as in JSON."""
     if isinstance(value, str):
         return len(value) / 4
-    if isinstance(value, dict | Mapping):  # a dict first: to look at an abstract class takes longer
+    if isinstance(value, dict | Mapping):  # dict first: isinstance() of an abstract class is slow
         return _weigh_members(cast("Mapping[object, object]", value))
     if isinstance(value, bytes | bytearray):
         return _FILE

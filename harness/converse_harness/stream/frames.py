@@ -2,8 +2,8 @@
 
     frame  = total length u32, headers length u32, CRC-32 of these u32, headers, payload, CRC-32 of all before u32
 
-Everything is big-endian, the total length counts the whole frame. Whatever decodes re-encodes to the same bytes.
-Reading raises a kind of `FrameError`, writing `UnwritableFrame`; the limits are the same in both directions.
+Everything is big-endian, the total length counts the whole frame. A decoded frame re-encodes to the same bytes.
+Reading raises `FrameError`, writing `UnwritableFrame`; the limits are the same in both directions.
 
 >>> sent = Frame((Header(":event-type", HeaderType.STRING, "messageStop"),), b'{"stopReason":"end_turn"}')
 >>> decode(encode(sent)).get(":event-type")
@@ -49,7 +49,7 @@ __all__ = [
 MAX_HEADERS_LENGTH = 128 * 1024
 """Bytes in all headers of a frame together."""
 MAX_PAYLOAD_LENGTH = 24 * 1024 * 1024
-"""Bytes in a payload: what botocore 1.44 reads."""
+"""Bytes in a payload; botocore 1.44's limit."""
 PRELUDE_LENGTH = 12
 _CHECKSUM_LENGTH = 4
 _MIN_FRAME_LENGTH = PRELUDE_LENGTH + _CHECKSUM_LENGTH
@@ -63,7 +63,7 @@ _pack_lengths, _pack_prelude, _pack_checksum = _LENGTHS.pack, _PRELUDE.pack, _CH
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame: headers in wire order, and a payload that this module does not look into."""
+    """One frame: headers in wire order, and a payload that this module does not parse."""
 
     headers: tuple[Header, ...]
     payload: bytes
@@ -88,7 +88,7 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
 def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list[bytes]:
     """Build one frame per item of `rests`: all have the same headers, and payloads that begin with `start`.
 
-    It serves a stream's many deltas: their common part and its CRC are computed once.
+    For a stream's many deltas: the common bytes and their CRC are computed once.
     """
     beginnings = _beginnings(header_block, start)
     return [
@@ -98,7 +98,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """The bytes of a frame up to the end of `start`, and their CRC, by the length of the rest of the payload."""
+    """Length of the payload after `start` -> the frame's bytes to the end of `start`, and their CRC."""
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ def _beginnings(header_block: bytes, start: bytes) -> _Beginnings:
 
 @lru_cache(maxsize=512)
 def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
-    """The prelude and headers, equal for dozens of frames of a stream, and their CRC."""
+    """Prelude and headers, with their CRC; dozens of frames of a stream share them."""
     headers_length = len(header_block)
     if headers_length > MAX_HEADERS_LENGTH:
         raise UnwritableFrame(
@@ -195,7 +195,7 @@ class Decoder:
             self._buffer.clear()
             if not frames:
                 raise
-        # Once per feed and not per frame: the bytes left to move are never more than those just fed.
+        # Deleted once per feed, not per frame: at most the bytes just fed have to move.
         del self._buffer[:start]
         return frames
 
@@ -229,9 +229,7 @@ def _truncated(available: int, total_length: int | None, offset: int) -> FrameEr
 
 
 def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
-    """Read total and headers length, checked before the rest of the frame arrives, so that no wrong length is waited
-    for.
-    """
+    """Read total and headers length, checked at once, so that the decoder never waits for a wrong length."""
     length, headers, checksum = _PRELUDE.unpack(prelude)
     actual = crc32(prelude[: _LENGTHS.size])
     if checksum != actual:

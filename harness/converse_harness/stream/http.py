@@ -23,15 +23,15 @@ class Request:
 
 
 ConnectionFailure = Literal["connection refused", "connect timeout", "read timeout", "connection closed"]
-"""What happens instead of an HTTP response."""
+"""Failures in place of an HTTP response."""
 
 
 Break = Literal["connection reset", "connection closed", "stalled"]
-"""What happens to the connection in the middle of an answer, in place of its regular end."""
+"""How a connection breaks in the middle of an answer."""
 
 
 class Chunk(NamedTuple):
-    """Bytes that travel in one HTTP chunk: at most one stream event.
+    """The bytes of one HTTP chunk: usually at most one stream event.
 
     `delay` is the wait in seconds before they are due, `event` the AWS event dict in them (None for a JSON body).
     `more` are the events after it, where a fault puts several into one chunk.
@@ -54,10 +54,10 @@ GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.servi
 """The recorded suffixes of x-amzn-ErrorType, for the service's own errors and for those of the gateway before it."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
-"""The request id of an answer to what never became a Call."""
+"""The request id for requests that never became a Call."""
 
 ERROR_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-"""What the name of an error can be, which travels in the header x-amzn-ErrorType."""
+"""Valid error names; the header x-amzn-ErrorType contains them."""
 
 GATEWAY_ERRORS: Final = frozenset(
     {
@@ -74,8 +74,8 @@ GATEWAY_ERRORS: Final = frozenset(
 class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
-    `wait` is the time before the head in seconds, `failure` replaces the whole response, `broken` follows its last
-    chunk. `stale`: the connection then stays open, and the next request resets it.
+    `wait` is the time before the head in seconds, `failure` replaces the response, `broken` follows the last chunk.
+    `stale`: the connection stays open, and is reset at the next request.
     """
 
     status: int

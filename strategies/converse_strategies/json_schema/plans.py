@@ -19,16 +19,16 @@ from converse_strategies.json_schema.reading import key
 from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
-"""How often a Choice may be inside itself before only what is smallest is drawn."""
+"""Nestings of a Choice in itself, after which only smallest values are drawn."""
 
 _TURNS: Final = 24
-"""How many such Choices there are in a value before only what is smallest is drawn."""
+"""Recursive Choices in a value, after which only smallest values are drawn."""
 
 _MORE: Final = 3
-"""How many items or members more than needed there are, where nothing says how many."""
+"""Most items or members beyond the required number."""
 
 _BRANCHES: Final = 2
-"""How many more than needed, where each may hold more of the same."""
+"""The same for items that may contain more of their kind."""
 
 _TRIES: Final = 5
 
@@ -37,7 +37,7 @@ _TRIES: Final = 5
 class Drawing:
     """The state of a draw: `full` includes all optional parts, `smallest` excludes them.
 
-    `path` are the surrounding Choices that lead back to themselves, `turns` is their number in the whole value so far.
+    `path` are the surrounding recursive Choices; `turns` has one item per recursive Choice in the value so far.
     """
 
     draw: st.DrawFn
@@ -54,10 +54,10 @@ class Drawing:
 
 
 class Alternative:
-    """One kind of values that satisfy a schema; unless a subclass says more, nothing is nested in them."""
+    """One kind of value that satisfies a schema; without nested values unless a subclass has some."""
 
     is_right: Callable[[Any], bool] | None = None
-    """What else has to hold of a value: one is drawn again, a few times, if it does not."""
+    """A further condition; a value that fails it is drawn again, a few times."""
 
     def height(self) -> float:
         """The nesting depth of the smallest value; infinite if there is no value."""
@@ -68,11 +68,11 @@ class Alternative:
         return ()
 
     def needs(self) -> Iterable[Choice]:
-        """The Choices without which there is no value."""
+        """The Choices that every value needs."""
         return ()
 
     def lack(self) -> Iterable[str]:
-        """Why there is no value, apart from missing `needs`; empty if there is one."""
+        """Reasons why no value is possible, without those of `needs`; may be empty."""
         return ()
 
     def value(self, drawing: Drawing) -> Any:
@@ -81,7 +81,7 @@ class Alternative:
 
 
 class Scalar(Alternative):
-    """Values of a strategy, or some known values, the simplest first; each draw makes a copy of those."""
+    """Values of a strategy, or copies of some known values, the simplest first."""
 
     def __init__(self, strategy: st.SearchStrategy[Any] | None = None, values: Sequence[Any] = ()) -> None:
         self.values = values
@@ -136,7 +136,7 @@ class Choice:
         self.is_recursive = self in seen
 
     def lack(self, inside: tuple[Choice, ...] = ()) -> str:
-        """Why there is no value; empty if there is one."""
+        """The reasons why no value is possible."""
         if self in inside:
             return f"{self.path} needs another of itself inside, without end"
         found = list(self.reasons)
@@ -153,10 +153,10 @@ class Choice:
 
 @dataclass(eq=False)
 class Members(Alternative):
-    """Objects: the Choice of each name that the schema knows, the required names, and the number of members.
+    """Objects: the Choice of each name in the schema, the required names, the number of members.
 
-    `names` draw the names of other members, `others` returns the Choice for such a name, `rest` are all its possible
-    Choices; `asked`: the schema mentions other members, so they are drawn even if none is needed.
+    `names` draw the names of other members, `others` returns the Choice for such a name, `rest` are the Choices that
+    `others` can return; `asked`: the schema mentions other members, so they are drawn even if none is needed.
     """
 
     members: dict[str, Choice]
@@ -179,7 +179,7 @@ class Members(Alternative):
         return min((choice.height for choice in self.rest), default=math.inf)
 
     def parts(self) -> Iterable[Choice]:
-        """The Choices of the members, and of the others."""
+        """The Choices of named and of other members."""
         return [*self.members.values(), *self.rest]
 
     def needs(self) -> Iterable[Choice]:
@@ -304,9 +304,7 @@ class Items(Alternative):
         return drawing.draw(st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None))
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
-        """Items that may contain more of the same kind; their number is drawn together with that of the surrounding
-        items.
-        """
+        """Draw items that may contain more of their kind; the surrounding Drawing limits how many."""
         items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
         if self.unique:
             items = list({key(item): item for item in items}.values())

@@ -1,4 +1,4 @@
-"""RuleRequest: a request as rules look at it."""
+"""RuleRequest: the input of the rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converse_harness.json_values import member_of, object_of, objects_of
 Message = Mapping[str, Any]
 
 Block = tuple[int, int, Any]
-"""A content block: the indexes of its message and in that, and what it holds."""
+"""A content block: the message's index, the block's index there, its value."""
 
 
 class RuleViolation(NamedTuple):
@@ -154,7 +154,7 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
 
 
 def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:
-    """A finder of a condition that a request breaks at this path; `parts` are those that the finder needs."""
+    """A finder of requests for which `breaks` is true; `path` is the reported path, `parts` go to `needs`."""
 
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if breaks(asked):
@@ -164,7 +164,7 @@ def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) ->
 
 
 def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """A finder of a condition that blocks of one kind in messages break, at this path in the block."""
+    """A finder of blocks of one kind in messages for which `breaks` is true; `path` is in a block."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -189,7 +189,7 @@ def any_block(*kinds: str, role: str = "") -> Finder:
 
 
 def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """A finder of a condition that blocks of one kind in messages and tool results break, at this path in the block."""
+    """A finder as of `in_blocks`, for the blocks in messages and in tool results."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:

@@ -17,22 +17,22 @@ _BEGINNINGS: Final[Mapping[str, bytes]] = {
 }
 
 _MOST_BYTES: Final = 5 * 1024 * 1024
-"""Of the base64 of an image for Claude."""
+"""Claude's limit for an image's base64."""
 
 _MANY: Final = 20
-"""With more images than these, Claude wants each of them to be small."""
+"""With more images than this, Claude limits the size of each."""
 
 _SMALL: Final = 2000
-"""Pixels of the longer side."""
+"""Limit in pixels per side."""
 
 _HEAD: Final = 4096
-"""Characters of the base64 that are looked at first."""
+"""Base64 characters decoded to find the format."""
 
 
 def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
     """A finder of images whose bytes have another format than the request declares.
 
-    `kind_of` says what an image is by its first bytes; if it cannot, the image is not judged.
+    `kind_of` returns the kind from the first bytes; images for which it returns None pass.
     """
 
     @needs("image")
@@ -71,7 +71,7 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A request with many images has one with a side longer than such requests allow."""
+    """One of many images has a longer side than a request with many images allows."""
     images = [*_images(asked)]
     for path, _, _, _, text in images if len(images) > _MANY else ():
         size = size_of(_decoded(text))

@@ -9,7 +9,7 @@ from typing import Final
 from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _SERVER_TOOL: Final = "server_tool_use"
-"""The type of what the service itself does in the middle of an answer."""
+"""The type of tool uses and results that the service runs itself."""
 
 
 @needs("toolUse", "toolResult")
