@@ -1,4 +1,4 @@
-"""`converse-harness diff`: what differs between two recordings, exchange by exchange."""
+"""`converse-harness diff`: print the differences between two recordings, exchange by exchange."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converse_harness.secrets import mask
 _EQUAL: Final = 0
 _DIFFERENT: Final = 1
 _TROUBLE: Final = 2
-"""The exit codes; the last one is also that of wrong usage."""
+"""The exit codes of the command; argparse also exits with 2, for wrong usage."""
 
 DESCRIPTION: Final = (
     "Show what differs between two recordings. Exchanges that ask the same belong together, or else those of the same "

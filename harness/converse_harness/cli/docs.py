@@ -1,4 +1,4 @@
-"""`converse-harness docs`: the pages of the documentation, as they were when this release was built."""
+"""`converse-harness docs`: print the pages of the documentation that belong to the installed release."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NOTHING_FOUND: Final = 2
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
 _COMMENT: Final = re.compile(r"<!--.*-->")
-"""What tells the tests how to run an example, and the ends of tables that the tests write."""
+"""A comment line, which is not printed: the tests read it to run an example or to rewrite a generated table."""
 
 
 class Heading(NamedTuple):
-    """A heading of a page: the index of its line, its level from 1, its text."""
+    """A heading of a page: the index of its line, its level (1 for `#`) and its text."""
 
     line: int
     level: int
@@ -66,13 +66,13 @@ def run(given: argparse.Namespace) -> int:
 
 
 def page_names() -> list[str]:
-    """The names of all pages: their paths without an ending, `scripting` or `matrix/boto3` for instance."""
+    """The names of all pages: their paths without the suffix, `scripting` or `matrix/boto3` for instance."""
     folder = _folder()
     return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.md"))
 
 
 def read_page(name: str) -> list[str]:
-    """The lines of a page. Raises LookupError, whose message lists all pages."""
+    """Return the lines of a page. Raises LookupError for an unknown page; the message lists all pages."""
     names = page_names()
     if name not in names:
         raise LookupError(f"there is no page {name!r}.{_hint(name, names)} Pages: {', '.join(names)}.")
@@ -80,8 +80,9 @@ def read_page(name: str) -> list[str]:
 
 
 def section_of(page: str, lines: list[str], slug: str) -> list[str]:
-    """Return the lines of one section, with its subsections. Raises LookupError, whose message lists the page's
-    sections.
+    """Return the lines of one section, with its subsections.
+
+    Raises LookupError for an unknown section; the message lists the page's sections.
     """
     found = headings(lines)
     heading = next((each for each in found if each.slug == slug), None)
@@ -93,7 +94,7 @@ def section_of(page: str, lines: list[str], slug: str) -> list[str]:
 
 
 def headings(lines: list[str]) -> list[Heading]:
-    """The headings of a page, in their order; in a fenced block a # starts a comment."""
+    """The headings of a page, in their order; lines of fenced code blocks are not headings."""
     found: list[Heading] = []
     fenced = False
     for number, line in enumerate(lines):

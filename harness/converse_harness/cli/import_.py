@@ -1,4 +1,4 @@
-"""`converse-harness import`: cassettes of vcrpy become recordings, one by one or whole folders."""
+"""`converse-harness import`: convert vcrpy cassettes, single files or whole folders, to recordings."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts,
 from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
-"""How the names of cassettes end in a folder; for the name of the recording it is cut off."""
+"""The suffixes of the files in a folder that are cassettes; the recording's name replaces them by `.jsonl`."""
 
 _PATIENCE: Final = 2.0
-"""Seconds without a word before the progress is shown."""
+"""Seconds after the start of the import before its progress is shown."""
 
 _SHOWN_HOSTS: Final = 5
 
@@ -96,7 +96,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 class _Job(NamedTuple):
-    """A cassette, the path of its recording, and whether the user named the file or its folder."""
+    """A cassette to import and the path of its recording; `named` if the user gave the file, not its folder."""
 
     source: Path
     target: Path
@@ -130,7 +130,7 @@ def _recording_name(cassette: Path) -> str:
 
 @dataclass(slots=True)
 class _Import:
-    """One run of the command, with its counters."""
+    """One run of the command, with its counters of files and interactions."""
 
     hosts: Hosts
     redaction: Redaction
@@ -143,14 +143,14 @@ class _Import:
     refused: int = 0
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
-        """Import a cassette: the lines that tell of it, and why it cannot be imported, if it cannot."""
+        """Import a cassette; return the lines to print, and the reason if the import failed."""
         try:
             return self._imported(job), ""
         except (CannotImport, CannotImportAll) as error:
             problem = str(error)
         except SecretFound as error:
             problem = f"{job.source}: {error}\n{REDACT_ADVICE}"
-        except ConverseHarnessError as error:  # of the recording that it would become
+        except ConverseHarnessError as error:  # the recording made from the cassette is invalid
             problem = f"{job.source}: {error}"
         except OSError as error:
             problem = f"{error.filename or job.source}: {error.strerror or error}."
@@ -180,7 +180,7 @@ class _Import:
         return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
 
     def _check(self, job: _Job) -> None:
-        """Refuse to overwrite an existing recording, or one that this run has just written."""
+        """Raise CannotImport if the import would overwrite an existing recording, or one that this run has written."""
         other = self.written.get(job.target)
         if other is not None:
             problem = f"it would become {job.target}, which {other} became just now."
@@ -189,7 +189,7 @@ class _Import:
             raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
 
     def summary(self) -> Iterator[str]:
-        """The lines about all of them."""
+        """The lines about the whole run, printed at its end."""
         exchanges, made = counted(self.verdicts.total(), "exchange"), counted(len(self.written), "recording")
         details = _details(self.verdicts)
         yield f"{exchanges} in {made}{': ' if details else ''}{details}."
@@ -226,7 +226,7 @@ class _Progress:
     started: float = field(default_factory=time.monotonic)
 
     def step(self) -> None:
-        """Show that the next cassette begins."""
+        """Count one more cassette, and show the progress if the import is slow."""
         self.done += 1
         if self.out.isatty() and time.monotonic() - self.started > _PATIENCE:
             print(f"\r{self.done} of {self.total} cassettes", end="", file=self.out, flush=True)

@@ -26,9 +26,9 @@ class CannotServe(ReplyError):
 
 
 def load_case(case: Case) -> Script:
-    """A script that answers every call with the case's replies; several replies are repeated in turn.
+    """Return a script that answers every call with the case's replies; several replies are repeated in turn.
 
-    Raises CannotServe for one that a server cannot express.
+    Raises CannotServe if a server cannot send one of the replies.
     """
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
     try:
@@ -47,9 +47,9 @@ def load_case(case: Case) -> Script:
 
 
 def load(path: Path, **played: Any) -> Script:
-    """Return the script that a Python file defines (it is run again each time) or a recording. Raises CannotServe.
+    """Load the script of a Python file, which each call of `load` runs again, or of a recording. Raises CannotServe.
 
-    `played` is how a recording is played: `match` and `pace`, as for the marker `converse_recording`.
+    `played` are the options `match` and `pace` for a recording, as for the marker `converse_recording`.
     """
     loaded = Script()
     if path.suffix == ".jsonl":
@@ -82,11 +82,11 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # as for `python FILE`: it may import what lies beside it
+        sys.path.insert(0, folder)  # like `python FILE`: the file can import its neighbours
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
-        # The place is the last line of the user's own file.
+        # The message names the innermost line of the user's own file in the traceback.
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         message = str(error)
         if isinstance(error, SyntaxError):
@@ -98,7 +98,7 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
 
 
 def counted_in(script: Script) -> str:
-    """How many replies, or exchanges of recordings, a script has."""
+    """Describe a script by its numbers of replies, recordings and exchanges."""
     exchanges = sum(len(queue.slots) for queue in script.recordings)
     replies = sum(1 for _ in script.slots()) - exchanges
     parts: list[str] = []
@@ -111,7 +111,7 @@ def counted_in(script: Script) -> str:
 
 @dataclass(slots=True)
 class Watcher:
-    """Notices when a file has changed."""
+    """Detects changes of a file by its modification time, size and inode."""
 
     path: Path
     seen: tuple[int, ...] = ()
@@ -124,7 +124,7 @@ class Watcher:
         try:
             status = os.stat(self.path)
         except OSError:
-            return False  # an editor is putting a new one in its place
+            return False  # the file is missing for a moment while an editor replaces it
         now = (status.st_mtime_ns, status.st_size, status.st_ino)
         before, self.seen = self.seen, now
         return now != before

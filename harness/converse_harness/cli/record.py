@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> NoReturn:
     try:
         _record(given)
     except BrokenPipeError:
-        raise  # of our output, which has a reader no longer
+        raise  # the reader of our output has closed it; the recording itself is writable
     except (ConverseHarnessError, OSError) as error:
         raise CommandFailed(_what(given.file, error)) from error
 
@@ -109,13 +109,13 @@ def _check_upstream(own: str, upstream: str) -> None:
         names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
         itself = there.port == here.port and there.hostname in names
     except ValueError:
-        return  # it is refused where it is looked at
+        return  # record_all() raises an error for the invalid URL
     if itself:
         raise TransportError(_ITSELF.format(url=upstream))
 
 
 def _check_writable(path: Path) -> None:
-    """Create the folder. Raises OSError if a recording could not be written there: better now than after the calls."""
+    """Create the folder of the recording. Raises OSError, before any call is made, if the recording is not writable."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
     if number:

@@ -1,4 +1,4 @@
-"""`converse-harness serve`: the fake for other processes and languages."""
+"""`converse-harness serve`: run the fake as a server for other processes and languages."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 
 _KEEP_CALLS: Final = 10_000
-"""Of a server that runs for days: a call has some 10 to 100 KB."""
+"""The default number of calls that each fake keeps: a server may run for days, and a call takes 10 to 100 KB."""
 
 _LOOK_EVERY: Final = 0.2
-"""Seconds between two looks at a file that is watched."""
+"""Seconds between two checks of a watched file."""
 
 
 def _told(read: Callable[[str], Any], text: str) -> Any:
-    """What an argument stands for; the refusal of a wrong one is told as argparse does it."""
+    """Convert the text of an argument with `read`; its ReplyError becomes an argparse error."""
     try:
         return read(text)
     except ReplyError as error:
@@ -169,7 +169,7 @@ def _tell(fake: ServerFake, call: Call) -> None:
 
 
 def _reload(path: Path, fake: ServerFake, **played: Any) -> None:
-    """Serve the changed file from its beginning; calls in progress continue."""
+    """Load the changed file and serve its script from the beginning; calls in progress continue."""
     printer = Printer(sys.stdout)
     try:
         script = load(path, **played)

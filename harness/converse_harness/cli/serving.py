@@ -1,4 +1,4 @@
-"""What `serve` and `record` share: their server until it is interrupted, and the lines that they print."""
+"""Code shared by `serve` and `record`: run the server until it is interrupted, and print a line for each call."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The variables that a shell needs, a line each: for the SDKs, for litellm, for both."""
+"""The environment variables to export, one shell line each: for the AWS SDKs, for litellm, for both."""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40
 _REFUSAL: Final = 160
-"""The most that is shown of what was asked, of what was answered, and of why there was no answer."""
+"""The most characters shown of the user's text, of the answer, and of the error if there was no reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
-"""What is to be printed of calls that have ended, from any thread."""
+"""A queue of functions, each of which prints one ended call; any thread may add to it."""
 
 
 def _port(text: str) -> int:
@@ -50,7 +50,10 @@ ADDRESS: Final[Arguments] = {
 def running(
     server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
 ) -> Generator[None]:
-    """Start a server, and stop it in the end; then print what is still in the queue. Raises TransportError."""
+    """Run a server during a `with` block; then print the calls left in the queue, and call `at_end`.
+
+    Raises TransportError if the server cannot start.
+    """
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -68,7 +71,7 @@ def running(
 
 
 def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the first lines of a server; `what` describes the script, None if it serves only the control API."""
+    """Print the address of a server; `what` describes its script, None if it serves only the control API."""
     head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
     if what is None:
         lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]

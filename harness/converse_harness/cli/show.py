@@ -17,23 +17,23 @@ from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.recordings.timeline import Piece, TimelineRow, answered, asked
 
 _TROUBLE: Final = 1
-"""The exit code for a file that cannot be read; that of wrong usage is 2."""
+"""The exit code for a file that cannot be read; wrong usage exits with 2."""
 
 _PAUSE: Final = 1000
-"""The milliseconds without anything from which on a pause is shown."""
+"""The shortest pause that is shown, in milliseconds."""
 
 _ASKED_LINES: Final = 3
 _ANSWERED_LINES: Final = 20
-"""The most lines of a text that was asked or answered; `--full` shows all."""
+"""The most lines shown of each text of the request and of the answer; `--full` shows all lines."""
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 50
-"""Where there is no terminal, and the least that is laid out for."""
+"""Columns: the width assumed without a terminal, and the least width of a text."""
 
 _INDENT: Final = 12
 _LABEL: Final = 11
 _MARGIN: Final = _INDENT + _LABEL + 2
-"""The columns before a label, of a label, and before what was said."""
+"""Columns: before a label, of a label, and before a text."""
 
 _STYLES: Final = {
     **dict.fromkeys(("fault", "failed", "error", "exception", "end", "bytes"), "31"),
@@ -42,7 +42,7 @@ _STYLES: Final = {
     **dict.fromkeys(("citation", "router"), "34"),
     "guardrail": "33",
 }
-"""The colours of labels."""
+"""The ANSI style of each label."""
 
 DESCRIPTION: Final = (
     "Show what was asked and answered: text as it streamed, each line with the seconds since the request, reasoning, "
@@ -57,7 +57,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text, with the times of its first and last piece."""
+    """One printed line of a text, with the times of its first and last piece in milliseconds."""
 
     text: str
     at: int | None

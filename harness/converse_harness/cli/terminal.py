@@ -1,4 +1,4 @@
-"""What the commands share: lines for people, the errors that end a command, a recording to read, `--redact`."""
+"""Code shared by the commands: printed lines, the errors that end a command, reading a recording, `--redact`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.replies import RecordedSession
 
 Arguments = Mapping[str, Mapping[str, Any]]
-"""The arguments of a command: its names, or its flags, and the options of `ArgumentParser.add_argument`."""
+"""The arguments of a command: each name or list of flags, with its options for `ArgumentParser.add_argument`."""
 
 BOLD: Final = "1"
 DIM: Final = "2"
@@ -26,7 +26,7 @@ GREEN: Final = "32"
 
 
 class CommandFailed(Exception):
-    """The command cannot go on: the message is printed, and `code` is its exit code."""
+    """The command cannot continue: the message is printed, and the process exits with `code`."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class CommandFailed(Exception):
 
 
 class UsageFailed(Exception):
-    """Arguments that do not fit each other, or nothing that is there; the exit code is 2."""
+    """The arguments contradict each other, or name something that does not exist; the exit code is 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Printer:
 
 
 def complain(command: str, text: str) -> None:
-    """Print what is wrong to the errors, with the command's name."""
+    """Print an error or a warning to stderr, after the command's name."""
     Printer(sys.stderr).say(f"converse-harness {command}: {text}", RED)
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things.
+    """A count with its noun, in the plural unless the count is 1.
 
     >>> counted(1, "exchange"), counted(2, "exchange")
     ('1 exchange', '2 exchanges')
@@ -75,12 +75,12 @@ def counted(count: int, what: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text without control characters and without anything that looks like a secret."""
+    """Mask a text's secrets, and replace its control characters by U+FFFD."""
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(text))
 
 
 def session_in(path: Path, code: int) -> RecordedSession:
-    """The session of a recording, which may be illegal. Raises CommandFailed with this exit code."""
+    """Read a recording, also one with events that AWS never sends. Raises CommandFailed with the exit code `code`."""
     from converse_harness.recordings.read import DamagedRecording, read
 
     try:
@@ -105,7 +105,7 @@ REDACT_ADVICE: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 
 def redaction_of(command: str, rules: Sequence[str]) -> Redaction:
-    """The redaction of `--redact`. Raises UsageFailed."""
+    """Build a redaction from the rules of `--redact`. Raises UsageFailed for an invalid rule."""
     from converse_harness.errors import ReplyError
     from converse_harness.recordings.redaction import Redaction
 
