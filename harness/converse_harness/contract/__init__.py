@@ -1,4 +1,4 @@
-"""The contract of a consumer: tests of your own code, from every case of the catalogue and from properties.
+"""Test your own code, the consumer, with every case of the catalogue and with generated answers.
 
 One adapter runs the consumer and returns its result; the contract decides whether the result is right:
 
@@ -9,8 +9,8 @@ One adapter runs the consumer and returns its result; the contract decides wheth
             answer = MyClient(target.client).ask(...)
             return Outcome(answer.text, [ToolCall(call.name, call.input) for call in answer.calls], answer.stop_reason)
 
-`pytest` then shows a test for each case, and at the end one table of verdicts. The same for a function:
-`TestMyClient = consumer_contract(ask)`.
+`pytest` then runs a test for each case, and prints a table of the verdicts at the end. For an adapter that is a
+function, write `TestMyClient = consumer_contract(ask)`.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class ConsumerContract:
     """Subclass it as `TestSomething` and write `consume`: every case of the catalogue becomes a test of the consumer.
 
     Settings are attributes of the class. `transport` is how the consumer reaches the fake: "boto" (any boto client of
-    the process), "httpx" or "server" (by URL); `operation` what it calls. `known` has the cases and properties that it
-    knowingly does not handle, each with the reason: they are expected to fail, and fail the test when they do not.
-    `time_limit` is in seconds. `errors` says what the consumer's own errors stand for, by class or name: names of
-    errors of AWS, and "ContextOverflow" for a conversation that is too long. `most_calls` is how often it may ask.
-    `kinds` are the blocks of drawn answers, `examples` how many are drawn for each property. Raises ReplyError, at the
-    line of the class, for a setting that is none.
+    the process), "httpx" or "server" (by URL); `operation` is the operation that it calls. `known` maps cases and
+    properties that the consumer does not handle to the reasons: their tests must fail, as with a strict xfail.
+    `time_limit` (seconds) and `most_calls` (requests) limit the consumer for one answer. `errors` maps the consumer's
+    own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a conversation that is too long.
+    `kinds` are the kinds of blocks in generated answers, `examples` is their number for each property. Raises
+    ReplyError, at the line of the class, for an invalid setting.
 
     >>> class TestMine(ConsumerContract):
     ...     known = {"bad_crc": "it does not look at checksums"}
@@ -109,7 +109,7 @@ class ConsumerContract:
 
     @classmethod
     def cases(cls) -> list[str]:
-        """The names of the cases that the operation can have and the transport can express."""
+        """The names of the cases that are possible with the contract's operation and transport."""
         transport = cls.transport
         return [
             name
@@ -123,7 +123,7 @@ class ConsumerContract:
     # The tests
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each case that the transport and the operation allow, and one for each property."""
+        """Make one test for each case that the transport and the operation allow, and one for each property."""
         if "contract_case" in metafunc.fixturenames:
             metafunc.parametrize("contract_case", list(self._marked(self.cases())))
         if "contract_property" in metafunc.fixturenames:
@@ -135,9 +135,9 @@ class ConsumerContract:
             marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
             yield pytest.param(name, marks=marks, id=name)
 
-    # The consumer runs in fixtures: an error before its first request is then an error and not a failure. The tests use
-    # the values of these fixtures; the names begin with _, so that `pytest --fixtures` does not list them (hence noqa:
-    # PT019).
+    # The consumer runs in fixtures, so that pytest reports an error before its first request as an error and not as a
+    # failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them; ruff therefore
+    # takes them for fixtures without a value (PT019).
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
@@ -206,7 +206,7 @@ class ConsumerContract:
         try:
             fake.check()
         except CallError:
-            if outcome is not None:  # one that was stopped may have gone on for a moment without its fake
+            if outcome is not None:  # a stopped consumer may have sent requests after its fake was closed
                 raise
         return Tried(replies, Seen(name, self.operation, verdict, outcome, requests), fake)
 
@@ -224,7 +224,7 @@ class ConsumerContract:
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
-    """A ConsumerContract of a function that takes a Target and returns an Outcome; `settings` are its attributes.
+    """Make a ConsumerContract from a function of a Target that returns an Outcome; `settings` are its attributes.
 
     Assign it to a name that pytest collects. Raises ReplyError for an unknown setting, and for an unknown case in
     `known`.
@@ -246,12 +246,12 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
 
 
 def _name_of(request: pytest.FixtureRequest) -> str:
-    """The contract's name in pytest's reports; one made of a function has no name of its own."""
+    """The name of the contract's class in the node id; a class made by consumer_contract has no other name."""
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
-    """A fake that leaves unused replies and refused requests to the verdict."""
+    """An open fake that does not fail the test for unused replies or unexpected calls; the verdict does."""
     if transport == "server":
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
     if transport == "httpx":
@@ -264,8 +264,9 @@ def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
 
 
 def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
-    """Script the replies in order; then repeat the last one if the consumer must fail, otherwise FOLLOW_UP for all
-    other calls.
+    """Script the replies in order, followed by FOLLOW_UP for further calls if `goes_on`.
+
+    Otherwise repeat the last reply, and answer only tool results with FOLLOW_UP.
     """
     *first, last = replies
     follow_up = reply.text(FOLLOW_UP)
@@ -282,13 +283,13 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 
 def _is_silent(answer: Reply) -> bool:
-    """Whether the client would wait for an answer, or for the rest of one, that never comes."""
+    """Whether the answer or its rest never arrives, so that the client waits until its timeout."""
     return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
 
 
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
-        raise error.with_traceback(None)  # the one frame of ours that is not hidden, because pytest wants one
+        raise error.with_traceback(None)  # the only visible frame of this module: pytest requires one
 
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
@@ -305,7 +306,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "kinds": "the blocks of drawn answers",
     "examples": "how many answers are drawn for each property",
 }
-"""The settings of a contract, each with what it means."""
+"""The settings of a contract and their meanings."""
 
 
 def _is_count(value: Any) -> bool:
@@ -322,7 +323,7 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "most_calls": (_is_count, "a whole number, 1 or more"),
     "examples": (_is_count, "a whole number, 1 or more"),
 }
-"""Settings of one value -> whether a value is allowed, and what is."""
+"""Settings with a single value: a function that accepts the allowed values, and a description of these values."""
 
 
 def _check(contract: type[ConsumerContract], where: str) -> None:

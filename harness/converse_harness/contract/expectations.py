@@ -1,4 +1,4 @@
-"""Derive, from replies, the results that a consumer may have; and the properties of generated replies."""
+"""Derive the accepted results of a consumer from replies, and define the properties of generated replies."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 OVERFLOW: Final = "ContextOverflow"
-"""What a contract's `errors` calls an error that says that the conversation is too long."""
+"""The name, in a contract's `errors`, of an error that means that the conversation is too long."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
-"""Faults after which the answer must be read as if nothing were wrong."""
+"""Faults that the consumer must ignore: it must read the answer as if the fault were absent."""
 
 FATAL: Final = frozenset(
     (
@@ -35,9 +35,9 @@ FATAL: Final = frozenset(
         *("connection_refused", "connect_timeout", "read_timeout"),
     )
 )
-"""Faults after which nothing may be taken for a whole answer, unless all of it came before them.
+"""Faults after which the consumer must fail, unless the complete answer was sent before the fault.
 
-After all others the consumer has the choice.
+After a fault that is neither HARMLESS nor FATAL it may fail or return the answer.
 """
 
 OBSCURE: Final = frozenset(
@@ -46,7 +46,7 @@ OBSCURE: Final = frozenset(
         *("index_of_another_block", "no_index"),
     )
 )
-"""Faults that leave it open which tool is meant: a consumer may leave it out."""
+"""Faults that make a tool call ambiguous, so that the consumer may drop the call."""
 
 
 CUT_SHORT: Final = frozenset(
@@ -58,7 +58,7 @@ CUT_SHORT: Final = frozenset(
         "model_context_window_exceeded",
     )
 )
-"""Stop reasons after which an answer is not whole."""
+"""Stop reasons of incomplete answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ExpectedAnswer:
 
     @property
     def readings(self) -> frozenset[str]:
-        """The accepted forms of the whole text, depending on what consumers put between blocks."""
+        """The accepted forms of the whole text: consumers put different separators between blocks."""
         said = [text for text in self.texts if text]
         return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
 
@@ -94,8 +94,8 @@ class Expectation:
     """The accepted results of a consumer for one reply, or for several in a row.
 
     `answers` are the answers that may be returned as complete. `failure`: an error is accepted; `names` are its
-    accepted AWS names (empty: any). `obscure`: tools may be left out. `said` is the part of a failed answer that was
-    sent.
+    accepted AWS names (empty: any). `obscure`: tool calls may be missing. `said` is the content that the
+    consumer may have received before a failure.
     """
 
     answers: tuple[ExpectedAnswer, ...]
@@ -152,7 +152,7 @@ def parsed(text: str) -> Any:
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
-    """The accepted results for replies to consecutive calls; the last reply decides, since only a retry reaches it."""
+    """The accepted results for consecutive replies: any reply's answer, or an error that fits the first reply."""
     first, *later = map(_of_one, replies)
     for each in later:
         first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
@@ -213,7 +213,7 @@ def _names(name: str, message: object) -> frozenset[str]:
 
 
 class Unending(BaseException):
-    """Carries a timeout past hypothesis, which would otherwise shrink it: each attempt costs the whole time limit."""
+    """Carries the failure of a stopped consumer past hypothesis; shrinking would cost a time limit per attempt."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -242,7 +242,7 @@ class Property:
             max_examples=examples,
             deadline=None,
             database=None,
-            phases=[phase for phase in Phase if phase is not Phase.explain],  # it would ask the consumer once more
+            phases=[phase for phase in Phase if phase is not Phase.explain],  # explain runs the consumer once more
             report_multiple_bugs=False,
             # The health checks do not apply: the consumer is slow, and large or rare answers are the point.
             suppress_health_check=(

@@ -1,4 +1,4 @@
-"""The adapter's arguments and results (Target, Outcome, ToolCall), and running it within its time limit."""
+"""Target, Outcome and ToolCall, an adapter's argument and results, and `run`, which enforces the time limit."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 QUESTION: Final = "What is it like in Zürich?"
-"""What the consumer asks."""
+"""The text of the consumer's request."""
 
 MODEL_ID: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
-"""Whom it asks."""
+"""The model of the consumer's request."""
 
 TOOL: Final = "get_weather"
 TOOL_SCHEMA: Final[Mapping[str, Any]] = {
@@ -33,15 +33,15 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
     "properties": {"city": {"type": "string"}},
     "required": ["city"],
 }
-"""The tool that it has, and the JSON Schema of its input."""
+"""The only tool in the consumer's request, and the JSON Schema of the tool's input."""
 
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 PATIENT: Final = 30.0
-"""Seconds that a consumer may wait where an answer comes."""
+"""The client timeout of the consumer, in seconds, if the answer arrives."""
 
 SHORT_TIME: Final = 0.5
-"""Seconds after which it should give up where none comes."""
+"""The client timeout of the consumer, in seconds, if the answer never arrives."""
 
 
 def _is(value: object, *types: type) -> bool:
@@ -79,7 +79,7 @@ _MEMBERS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "error": ((BaseException, str, NoneType), "an exception, or its name; None where none came"),
     "reasoning": ((str, NoneType), "a text; None where the consumer hands none out"),
 }
-"""Members of an Outcome -> their types, and what they are."""
+"""The members of an Outcome: their types, and a description of the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Outcome:
 
     `text` is all text that it shows, also before an error. `tool_calls` are the calls that it runs, in order.
     `stop_reason` may be AWS's or the consumer's own. `error` is the exception raised, or its name if the consumer is
-    written in another language. `reasoning` is compared only if given. Raises ReplyError for other types.
+    written in another language. `reasoning` is compared unless it is None. Raises ReplyError for other types.
 
     >>> Outcome("18 °C", stop_reason="end_turn").error is None
     True
@@ -117,8 +117,8 @@ class Target:
     """The target of the consumer's request: a fake, reached through its transport, and the request to send.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
-    in cases where the consumer must give up. A boto client made by the consumer itself is answered by the transport
-    "boto".
+    in cases where the consumer must give up. With the transport "boto", the fake also answers boto clients that the
+    consumer makes itself.
     """
 
     fake: Fake
@@ -170,13 +170,13 @@ class Target:
 
 
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
-"""Asks the target with the consumer and says what that made of it; a coroutine function is run to its end."""
+"""Sends the target's request with the consumer and returns the Outcome; a returned awaitable is awaited."""
 
 _GRACE: Final = 1.0
-"""Seconds that a consumer has to end after its fake was closed, and again after it was interrupted."""
+"""Seconds for a stopped consumer to end after its fake was closed, and again while it is interrupted."""
 
 _LOOK_EVERY: Final = 0.05
-"""Seconds between two looks at what a consumer does that goes on."""
+"""Seconds between two checks of a running consumer."""
 
 
 class SetUpFailed(Exception):
@@ -196,7 +196,7 @@ def _raise_in(thread: int) -> None:
 
 @contextmanager
 def _unraised() -> Generator[None]:
-    """Silence unraisable interruptions: Python drops one that arrives in a finalizer, and another one follows."""
+    """Hide Python's reports of interruptions that were lost in a finalizer; `_interrupt` sends further ones."""
     usual = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
@@ -220,7 +220,7 @@ class _Run:
     outcome: object = None
     error: BaseException | None = None
     cancel: Callable[[], object] | None = None
-    """Ends what waits in an event loop, and not in code that can be interrupted."""
+    """Cancels the coroutine, since an interruption cannot reach code that waits in an event loop."""
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -231,7 +231,7 @@ class _Run:
         try:
             made = self.adapter(self.target)
             self.outcome = asyncio.run(self._awaited(made)) if isinstance(made, Awaitable) else made
-        except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for this thread
+        except BaseException as error:  # noqa: BLE001 - `run` handles it in the waiting thread
             self.error = error
 
     async def _awaited(self, made: Awaitable[Outcome]) -> Outcome:
@@ -268,10 +268,10 @@ class _Run:
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))
-                self._cancel()  # it wakes an event loop
+                self._cancel()  # also wakes the event loop
                 self.thread.join(_LOOK_EVERY)
             with suppress(_Stopped):
-                _raise_in(_thread.get_ident())  # Python forgets that one is left that nobody took
+                _raise_in(_thread.get_ident())  # makes Python drop an interruption that the thread did not take
                 time.sleep(0)
         finally:
             tried.release()
@@ -288,8 +288,9 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     It is stopped after `time_limit` seconds or after more than `most_calls` requests: its fake is closed, which frees a
     consumer that waits for an answer, then its event loop is cancelled, then its code is interrupted. A consumer that
     waits in C code for something else is interrupted when it returns to Python; one that catches the interruption and
-    continues cannot be stopped. Raises SetUpFailed for what goes wrong before the first request and for what is no
-    Outcome, ReplyError for an Outcome that is none, and what pytest's own `skip` and `fail` raise.
+    continues cannot be stopped. Raises SetUpFailed if the adapter fails before the first request, if Bedrock would
+    refuse that request, or if the result is not an Outcome; ReplyError for an invalid Outcome; and the exceptions of
+    `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()
@@ -312,8 +313,8 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
 
 
 def _check_question(target: Target) -> None:
-    """Raises SetUpFailed if the consumer's request differs from the contract's, or if Bedrock would refuse the
-    request.
+    """Raises SetUpFailed if the consumer called another operation than the contract's, or if Bedrock would refuse its
+    first request.
     """
     asked = [call for call in target.fake.calls if call.operation in ("Converse", "ConverseStream")]
     for call in asked:
@@ -332,13 +333,13 @@ def _check_question(target: Target) -> None:
 
 def _failed(error: BaseException, target: Target) -> Outcome:
     if not isinstance(error, Exception) or isinstance(error, ReplyError):
-        raise error  # an interrupt, sys.exit, pytest.skip, pytest.fail; an Outcome that is none
+        raise error  # Ctrl-C, sys.exit, pytest.skip, pytest.fail, or an invalid Outcome
     _asked(error, target)
     return Outcome(error=error)
 
 
 def _asked(error: BaseException | str, target: Target) -> None:
-    """Raises SetUpFailed for an error without any request, whether the adapter raised or caught it."""
+    """Raises SetUpFailed if the error, raised or returned by the adapter, occurred before any request."""
     if target.fake.calls:
         return
     what, cause = (error, None) if isinstance(error, str) else (f"{type(error).__name__}: {error}", error)

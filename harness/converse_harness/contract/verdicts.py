@@ -1,4 +1,4 @@
-"""The judgement of outcomes: verdicts and flaws as one table, and the failure reports."""
+"""Judge outcomes: the tables of verdict levels and flaws, the comparison, and the failure reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from converse_harness.secrets import mask
 
 
 class _Worded(Enum):
-    """Members are a word and its meaning."""
+    """An enum whose members have a `word` and a `meaning`."""
 
     def __init__(self, word: str, meaning: str) -> None:
         self.word = word
@@ -69,19 +69,19 @@ ACCIDENTS: Final = frozenset(
         *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
         *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
         *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
-        *("RangeError", "ReferenceError", "SyntaxError"),  # of JavaScript
+        *("RangeError", "ReferenceError", "SyntaxError"),  # JavaScript's names
         *("ImportError", "ModuleNotFoundError"),
     )
 )
-"""Classes of errors that say that code went wrong, never that Bedrock did."""
+"""Error classes of programming mistakes, which never represent an error of Bedrock."""
 
 FINISHED: Final = frozenset(
     (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
 )
-"""Stop reasons, AWS's and those of frameworks, that say that an answer is whole."""
+"""The stop reasons, of AWS and of frameworks, of a complete answer."""
 
 FOLLOW_UP: Final = "OK."
-"""What is answered to tool results, and to whoever asks again after a whole answer."""
+"""The text that the fake answers to tool results, and to calls after a complete answer."""
 
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
@@ -131,7 +131,7 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
         return mishandled(Flaw.CORRUPTED, f"tool call that was not sent so: {strange.name} {strange.input!r}")
     if not expected.answers:
         if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
-            return HANDLED  # it asked again, and gives that answer, without a part of the failed one
+            return HANDLED  # it called again, and returns only the later answer
         return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
     verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
     return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
@@ -159,7 +159,7 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         (name, given)
         for name, given in answer.tool_calls
         if (name, given) not in made
-        # A tool call that cannot be run is not run but answered, with a tool result of status error.
+        # Not lost: the consumer cannot run this call, and may answer it with a tool result of status error.
         and not (went_on and (isinstance(given, str) or name != TOOL))
     ]
     if missing and not expected.obscure:
@@ -172,7 +172,7 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
 
 
 def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
-    """A tool call that is really run, its input a JSON object, and was not sent. A text is only passed on."""
+    """The first tool call with a JSON object as input that was not sent; calls with other inputs are never run."""
     for call in outcome.tool_calls:
         value = _value(call)
         if not isinstance(value, str) and (call.name, value) not in sent:
@@ -208,7 +208,7 @@ def _meaning_of(
 
 
 def _said(error: BaseException | str | None) -> str:
-    """The message of an exception; empty for an error that is given by its name."""
+    """The message of an exception, after a colon; empty if the error is only a name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 
@@ -251,7 +251,7 @@ class Seen:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The observations as plain JSON values; an error by its name."""
+        """The observations as JSON values; the error is represented by its name."""
         outcome = self.outcome or Outcome()
         calls = [
             [call.name, call.input if isinstance(call.input, str) else dict(call.input)] for call in outcome.tool_calls
@@ -290,11 +290,11 @@ def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> N
 
 
 def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled | None:
-    """The message with which the test fails; None if the consumer handles the answer."""
+    """The exception with which the test fails; None if the consumer handles the answer."""
     verdict = tried.seen.verdict
     if verdict.level is VerdictLevel.HANDLED:
         return None
-    if isinstance(asked, Property):  # as the code that makes it, ready to paste
+    if isinstance(asked, Property):  # shows each generated reply as code, ready to paste
         from hypothesis.vendor.pretty import pretty
 
         sent = [asked.sentence, *map(pretty, tried.replies)]
