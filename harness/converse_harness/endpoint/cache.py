@@ -1,10 +1,10 @@
 """The prompt cache of one fake: counts the tokens of each request that were read, written, or not cached.
 
-The model of it: a prefix of the request is cached where a cachePoint stands behind it and it has enough tokens; it is
-read by a later request of the same model id that begins with the same blocks (tools, system, messages, in this order)
-and has a cachePoint not far behind them. It is there from the first event of the answer on, for five minutes or an
-hour of the fake's own clock, which each read begins anew. Token counts are estimates: of a prefix that is about as long
-as the minimum it is not certain whether it is cached. What is known of this, and from where, says docs/cache.md.
+A prefix of a request is cached if a cachePoint follows it and it has enough tokens. A later request reads the prefix if
+it has the same model id, begins with the same blocks (tools, system, messages, in this order), and has a cachePoint
+shortly after these blocks. A prefix can be read once the client has received the first event of the answer. It expires
+after five minutes or an hour on the fake's own clock, and each read renews it. Token counts are estimates: a prefix of
+about the minimum length may or may not be cached at AWS. docs/cache.md lists the known facts and their sources.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from converse_harness.errors import ReplyError
 from converse_harness.stream.grammar import is_exception, kind
 
 LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
-"""Seconds for which a prefix is kept, by the ttl of its cachePoint."""
+"""The lifetime of a prefix in seconds, by the ttl of its cachePoint."""
 
 _OK: Final = 200
 
 _DOUBT: Final = 0.15
-"""The part of a minimum within which an estimate may be on the wrong side of it."""
+"""The relative error of token estimates: within this fraction of the minimum, caching is uncertain."""
 
 
 @dataclass(slots=True, eq=False)
 class CachedPrefix:
-    """One cached prefix: the use that wrote it, its tokens, its lifetime in seconds, and its expiry on the fake's
-    clock.
+    """One cached prefix: the use that wrote it, its number of tokens, and its lifetime (`lasts`) in seconds.
 
-    `born` counts the cached prefixes in order of writing, `last` is the number of the last call that used it.
+    It expires at `until` on the fake's clock. `born` numbers the prefixes in the order of writing; `last` is the number
+    of the last call that read or wrote it.
     """
 
     use: PromptUse
@@ -48,9 +48,10 @@ class CachedPrefix:
 class PromptUse:
     """What one call reads from the cache and writes to it: tokens `read`, `written`, and the `rest` of its input.
 
-    `details` are the written tokens by ttl. `at` is the call's time on the fake's clock; `born` prefixes existed then.
-    `read_end` and `written_end` count the blocks up to which it read and wrote. `near`: its length is too close to the
-    minimum to be sure. `prefixes` are those that it wrote or renewed, by end, once its answer began.
+    `details` are the written tokens by ttl. `at` is the call's time on the fake's clock; `born` is the number of
+    prefixes written before. `read_end` and `written_end` are the numbers of blocks that it read and wrote, from the
+    first block on. `near`: a prefix is so close to the minimum that caching is uncertain. `prefixes` maps numbers of
+    blocks to the prefixes that the call wrote or renewed; it is empty until the answer begins.
     """
 
     cache: PromptCache = field(repr=False)
@@ -74,7 +75,7 @@ class PromptUse:
 
 
 def use_of(call: Call) -> PromptUse | None:
-    """The cache use of a call; None if the call has no cache point or the model is unknown."""
+    """The cache use of a call; None if the request or the model uses no cache."""
     return cast("PromptUse | None", call.answered.prompt)
 
 
@@ -98,7 +99,7 @@ class PromptCache:
         self._answered: list[PromptUse] = []
 
     def use(self, call: Call) -> PromptUse | None:
-        """Compute the tokens that a call reads and writes; None if nothing is cached or the model is unknown."""
+        """Compute the tokens that a call reads and writes; None if the request or the model uses no cache."""
         known = standing(call.stands_for).model
         caching = None if known is None else known.caching
         if known is None or caching is None or call.operation not in SCRIPTED:
@@ -125,7 +126,7 @@ class PromptCache:
         self._answered.append(use)
 
     def later(self, seconds: float) -> None:
-        """Advance the fake's clock by these seconds. Raises ReplyError for a negative number."""
+        """Advance the fake's clock by these seconds. Raises ReplyError unless the number is positive."""
         if not seconds > 0:
             raise ReplyError(
                 f"later() lets {seconds:g} seconds go by; it takes more than none, minutes=6 for instance."
@@ -134,10 +135,10 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Forget everything that only calls up to this number used."""
+        """Drop the calls up to this number, and the prefixes that no later call used."""
         for use in self.uses:
             if use.call.number <= number:
-                use.source = None  # else the last use would hold on to the first, one by one
+                use.source = None  # otherwise each use would keep the one before it alive
                 use.prefixes = {}
         self.uses = [use for use in self.uses if use.call.number > number]
         self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
@@ -198,7 +199,7 @@ class PromptCache:
 
 
 def has_failed(call: Call) -> bool:
-    """Whether the call got only an error, so that it neither read nor wrote the cache."""
+    """Whether the call's answer is only an error, so that the call neither read nor wrote the cache."""
     first = next(call.answered.taken.events, None)
     return call.status != _OK or (first is not None and is_exception(kind(first.event)))
 

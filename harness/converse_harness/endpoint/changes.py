@@ -1,4 +1,4 @@
-"""The kinds of changes to an earlier answer that a request sends back, as a table, and their messages."""
+"""The table of changes that a request can make to an earlier answer in its messages, and the texts about them."""
 
 from __future__ import annotations
 
@@ -67,12 +67,14 @@ HISTORY_CHANGES: Final[Mapping[HistoryChangeKind, HistoryChangeWords]] = {
         "leaves out reasoning that call {number} was answered",
     ),
 }
-"""Every kind of change that is said, by its name."""
+"""Every kind of change that is reported, by its name."""
 
 
 class HistoryChange(NamedTuple):
-    """A change to the answer of the call with this `number`: the old text (`was`), the new one (`now`), and the
-    message.
+    """A change to the answer of the call with this `number`: the old text (`was`) and the new one (`now`).
+
+    `name` is the name of the tool or the id of the tool result; it is empty for texts and reasoning. `message` is the
+    index, in the request, of the first message of the turn.
     """
 
     kind: HistoryChangeKind
@@ -89,13 +91,13 @@ class HistoryChange(NamedTuple):
 
 
 NOTHING: Final = "nothing"
-"""What stands for a block that is missing."""
+"""The text shown in place of a missing block."""
 
 _SHOWN: Final = 80
 _BEFORE: Final = 20
 
 _NEAR: Final = 4000
-"""How much on both sides of a difference is searched for secrets: more than the longest that reaches what is shown."""
+"""Characters on each side of a difference that are searched for secrets; no secret is expected to be longer."""
 
 
 def changed_answer(call: Call, change: HistoryChange) -> str:
@@ -114,7 +116,7 @@ def changed_answer(call: Call, change: HistoryChange) -> str:
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
-    """Two texts, each on one line, from shortly before their first difference."""
+    """Shorten two texts to one line each, which begins shortly before their first difference."""
     place = max(0, common_length(was, now) - _NEAR)
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
     same = common_length(*masked)

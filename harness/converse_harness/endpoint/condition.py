@@ -1,4 +1,4 @@
-"""Which calls a reply may answer: the operations that it fits, and the condition of a `when`."""
+"""Decide which calls a reply may answer, by the call's operation and by the condition of a `when`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
 
 Pattern = str | re.Pattern[str]
-"""A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
+"""A glob, which must match the whole text, case-sensitively; or a compiled pattern, which may match anywhere."""
 
 
 @runtime_checkable
@@ -37,19 +37,18 @@ _SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
     "system": attrgetter("system_text"),
     "tool": attrgetter("tool_names"),
 }
-"""What a part of a condition is held against, in the order in which the parts are asked."""
+"""The value of a call that each part of a condition is compared with; the parts are checked in this order."""
 
 _EXACT: Final = ("operation", "turn")
-"""The parts that are the same or not."""
+"""The parts that are compared for equality."""
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
-"""The parts that are searched; of a list any item may match."""
+"""The parts whose value is a pattern; if the call's value is a list, any item may match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operation with its own kind of answer: of the conditions, only a `when` that names the operation may answer
-    it.
+    """An operation with its own kind of answer; scripted replies answer it only in a `when` that names the operation.
 
     `answers` accepts the possible replies; `otherwise` is the advice for all other replies.
     """
@@ -74,7 +73,7 @@ NAMED: Final[Mapping[str, Named]] = {
 
 
 def check_answer(operation: str | None, reply: Reply) -> None:
-    """Raise ReplyError if the operation has its own kind of answer and the reply is not one."""
+    """Raise ReplyError if the operation has its own kind of answer and the reply is of another kind."""
     named = NAMED.get(operation or "")
     recorded = reply.recorded is not None and reply.recorded.operation == operation
     if named is not None and not recorded and not named.answers(reply):
@@ -96,7 +95,7 @@ class Condition:
     tool: Pattern | Searched | None = None
     turn: int | None = None
     _tests: Mapping[str, Callable[[Call], object]] = field(init=False, repr=False, compare=False)
-    """Each part but the predicate, as a question to a call; every call asks all conditions before its own."""
+    """The tests of all parts except the predicate, built once because each call may be tested by many conditions."""
 
     def __post_init__(self) -> None:
         given = self._given
@@ -113,7 +112,7 @@ class Condition:
                 "is not scripted use on_operation()."
             )
         if self.operation in NAMED:
-            bedrock.operation(self.operation)  # the oldest models lack it, and say so here
+            bedrock.operation(self.operation)  # raises NotInModel if the installed botocore lacks the operation
         tests = {name: _test(name, given[name]) for name in _SUBJECTS if name in given}
         object.__setattr__(self, "_tests", tests)
 
@@ -156,7 +155,7 @@ _PARTS: Final = tuple(each.name for each in fields(Condition) if each.init)
 
 
 def _test(name: str, wanted: Any) -> Callable[[Call], object]:
-    """Whether a part of a condition holds for a call. A glob is compiled here, as the cache of `fnmatch` is small."""
+    """Build the test of one part of a condition. A glob is compiled here, since the cache of `fnmatch` is small."""
     subject = _SUBJECTS[name]
     if name in _EXACT:
         return lambda call: subject(call) == wanted

@@ -26,7 +26,7 @@ from converse_harness.endpoint.history import (
 )
 
 HistoryLevel = Literal["note", "fail", "off"]
-"""What becomes of a request that changes what the model said before."""
+"""The reaction of the fake to a request that changes an earlier answer."""
 
 HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
     "note": "answer as scripted, and note what was changed",
@@ -35,17 +35,17 @@ HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
 }
 
 _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
-"""The stop reasons of an answer of which nothing is missing, and nothing is to be redacted."""
+"""The stop reasons of complete answers, which a client has no reason to shorten or redact."""
 
 _SURE: Final = 20
-"""Characters from which on an id is one that nobody writes by hand."""
+"""The least length of a tool use id that is generated; people write shorter ones by hand."""
 
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
-"""From how many characters on, and how like ours, a text that follows the same messages is ours, but changed."""
+"""The least length and similarity of a text, after the same messages, that is taken for a changed answer."""
 
 _SAME: Final = 64
-"""Of answers that have one text, or requests of one length, so many are looked at, the last ones."""
+"""The most candidates, the latest ones, that are examined among answers with equal texts or numbers of messages."""
 
 _OK: Final = 200
 
@@ -136,7 +136,7 @@ class Conversation:
         return history, turns
 
     def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
-        """The answers found in a turn, in the order in which they were given."""
+        """The fake's answers that a turn contains, in the order of their calls."""
         found: dict[int, _Found] = {}
         blocks = turn.blocks
         for use_id in uses_of(blocks):
@@ -144,7 +144,7 @@ class Conversation:
                 sure = len(use_id) >= _SURE and len(given) == 1
                 one = self._chosen(given, history, turn, before, sure=sure)
                 if len(given) > 1 and not _has_uses(turn, one.answer):
-                    one = one._replace(sure=False)  # an id that several answers have identifies none of them
+                    one = one._replace(sure=False)  # an id shared by several answers identifies none of them
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}
@@ -167,8 +167,9 @@ class Conversation:
         *,
         sure: bool,
     ) -> _Found:
-        """Of answers with the same text or id, choose one given at this place, preferably one whose parent is
-        `before`.
+        """Choose one of several answers with the same text or id, by the messages before the turn.
+
+        An answer whose parent is the call `before` is preferred.
         """
         if sure:
             return _Found(candidates[0], sure=True)
@@ -224,7 +225,7 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
-        """Where an answer is found again. One of which a part is missing is found too, lest it is taken for another."""
+        """The indexes of an answer and its keys in them; incomplete answers are included, to tell them from others."""
         yield self._by_use, answer.uses
         texts = {key for text in answer.texts for key in (text, squeezed(text))}
         yield self._by_text, texts | ({answer.written} - {""})
@@ -233,7 +234,7 @@ class Conversation:
 
 
 def _nobody() -> None:
-    """The parent of a call that continues none."""
+    """Used in place of a weak reference to the parent, if a call continues no other call."""
 
 
 def _has_ended(call: Call) -> bool:
@@ -247,7 +248,7 @@ def _has_ended(call: Call) -> bool:
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:
-    """The text and tool use ids of an answer that broke off."""
+    """The text and the tool uses, as sent so far, of an answer that broke off."""
     deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
     yield {"text": "".join(delta.get("text", "") for delta in deltas)}
     for event, _ in call.events:

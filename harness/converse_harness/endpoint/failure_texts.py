@@ -1,4 +1,4 @@
-"""The texts of failures and reports: what came, what was scripted, and what to do. Secrets are masked."""
+"""Build the texts of failures and reports: the calls, the script, and advice. Secrets are masked."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from converse_harness.secrets import mask
 _WIDTH: Final = 48
 
 _ROWS: Final = 50
-"""The most replies of a script that are listed."""
+"""The most replies, and the most calls, that a text lists."""
 
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
-"""The services whose operations a handler can answer."""
+"""The services whose operations `on_operation` can answer."""
 
 _ADVICE: Final = {
     "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
@@ -56,7 +56,7 @@ def unexpected_call(script: Script, call: Call) -> str:
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
-    """Why the recordings have no match for a call, and what else is scripted."""
+    """The message for a call that matches no recorded exchange, with the reasons and the rest of the script."""
     head = _arrived([call])
     if describe(script, recordings=False):
         head += f"\n{_scripted(script, call, recordings=False)}"
@@ -76,7 +76,7 @@ def refused_request(call: Call, refusal: Refusal) -> str:
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
-    """The notes about a request that was answered although Bedrock would, or may, refuse it."""
+    """The note about a request that was answered although Bedrock would, or may, refuse it."""
     would = "may" if refusal.rule.verdict == "note" else "would"
     return mask(f"Bedrock {would} refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
 
@@ -114,7 +114,9 @@ def unknown_operation(call: Call) -> str:
 
 
 def no_handler(operation: str) -> str | None:
-    """Why `on_operation` cannot answer an operation, and what can; None if it can, or for an unknown operation."""
+    """The reason why `on_operation` cannot answer an operation, and an alternative; None if the operation is unknown,
+    or if `on_operation` can answer it.
+    """
     service = bedrock.service_of(operation)
     if service is None:
         return None
@@ -140,7 +142,7 @@ def no_handler(operation: str) -> str | None:
 
 
 def recorded_no_further(call: Call) -> str:
-    """The message for a client that reads on where the recorded client disconnected."""
+    """The message for a client that continues to read at the point where the recorded client disconnected."""
     return mask(
         f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
         "there, so what comes after is not known.\n\n"
@@ -170,7 +172,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """A line with the number of calls that the fake no longer keeps; none if it keeps all."""
+    """A list of one line about the calls that the fake no longer keeps; empty if it keeps all calls."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []
@@ -191,11 +193,11 @@ def _scripted(script: Script, call: Call | None = None, *, recordings: bool = Tr
 
 
 _EVENT: Final = re.compile(r"(?m)^( +[\d.]+ ms  .{157}).{4,}$")
-"""An event of which 160 characters are shown."""
+"""The line of an event with more than 160 characters; the first 157 are shown."""
 
 
 def shortened(transcript: str) -> str:
-    """A transcript in which long events are cut."""
+    """Cut the long events of a transcript to 160 characters each."""
     return _EVENT.sub(r"\1...", transcript)
 
 

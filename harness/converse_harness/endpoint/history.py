@@ -32,7 +32,7 @@ _PUNCTUATION: Final = str.maketrans(
 )
 
 _COMPARED: Final = 1000
-"""Characters of two texts that are compared with each other one by one."""
+"""The number of characters, from the beginning of two texts, that are compared to compute their similarity."""
 
 
 class GivenThought(NamedTuple):
@@ -48,8 +48,8 @@ class GivenAnswer:
     """A call's answer in the form in which clients send it back; `whole` if no part of it is missing.
 
     `uses` are the tool uses by id. Texts are stripped, and blank ones left out; `cited` are those with citations,
-    `written` is all text without white space. `unchanged` are messages already compared without a finding; `said` are
-    the changes already reported.
+    `written` is all text without white space. `unchanged` are the messages that were compared last; `said` are the
+    changes already reported.
     """
 
     call: Call
@@ -82,7 +82,7 @@ class AssistantTurn(NamedTuple):
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request as its JSON has them, with indexes of their contents."""
+    """The messages of a request in their JSON form, with indexes of their contents."""
 
     call: Call
 
@@ -130,14 +130,14 @@ class SentHistory:
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the model refuses the last turn without its reasoning: a Claude with thinking, in a tool loop."""
+        """Whether the last turn needs its reasoning: Claude with thinking refuses tool results without it."""
         asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
         return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
 
 
 @dataclass(frozen=True)
 class TurnReader:
-    """Finds the changes that a turn of a request makes to an answer; `others` are further answers in this turn.
+    """Finds the changes that a turn of a request makes to an answer; `others` are the other answers in the turn.
 
     `given` are all tool use ids that the fake ever sent, `parts` the texts of answers that broke off.
     """
@@ -166,14 +166,14 @@ class TurnReader:
             for use_id, use in uses_of(content_of(message)).items()
             if use_id not in self.given
         }
-        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # two answers of a script may have one id
+        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # two answers of a script may share an id
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:
                 yield from self._changed_use(was, now)
             elif (renamed := self._renamed(use_id, was, added)) is not None:
                 del added[renamed]
-            elif was.get("type") != "server_tool_use":  # what the service ran by itself, nobody needs to give back
+            elif was.get("type") != "server_tool_use":  # clients need not return uses that the service ran
                 yield self._change("history_leaves_out_tool_use", str(was.get("name")), _shown(was), NOTHING)
         for use in added.values():
             yield self._change("history_adds_tool_use", str(use.get("name")), NOTHING, _shown(use))
@@ -190,7 +190,7 @@ class TurnReader:
             yield self._change("history_changes_tool_input", name, _as_json(cast("object", said)), _as_json(sent))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
-        """The new id of a renamed tool use; None if a tool result still has the old id."""
+        """The new id of a tool use whose id was changed; None if there is none, or if a tool result has the old id."""
         if use_id in self.history.results:
             return None
         return next((other for other, each in added.items() if same_use(use, each)), None)
@@ -225,7 +225,7 @@ class TurnReader:
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
         """Whether a longer text is this text joined with other messages, blocks or citations."""
         asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
-        if self.answer.cited or asked[-1].get("role") == "assistant":  # what the model went on from may stand before it
+        if self.answer.cited or asked[-1].get("role") == "assistant":  # the client's prefill may precede it
             return True
         rest = sent
         for word in (*words, *self.parts):
@@ -302,7 +302,7 @@ def squeezed(text: str) -> str:
 
 
 def same_use(one: Block, other: Block) -> bool:
-    """Whether two tool uses are the same but for their ids."""
+    """Whether two tool uses have the same name and input; their ids may differ."""
     return one.get("name") == other.get("name") and one.get("input") == other.get("input")
 
 

@@ -20,7 +20,7 @@ from converse_harness.stream.http import HttpResponse, Request, json_response
 
 
 class Route(NamedTuple):
-    """An operation and the decoded labels of its path, `modelId` for instance."""
+    """An operation, and the decoded values of the labels in its path, `modelId` for instance."""
 
     operation: str
     path_params: Mapping[str, str]
@@ -55,7 +55,7 @@ def labels(operation: str) -> tuple[str, ...] | None:
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # the second is large, and seldom asked for
+    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # the second model is large, and rarely needed
         for _, pattern, name in _paths(service):
             if name == operation:
                 return tuple(pattern.groupindex)
@@ -135,11 +135,11 @@ def can_apply(reply: Reply) -> bool:
 
 
 def applied(reply: Reply | None, call: Call) -> str:
-    """The JSON of the answer to an ApplyGuardrail call; without a reply nothing was found.
+    """The JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
     The reply's findings apply to the request's text: those for the output if there are any, otherwise those for the
-    input. The character count and the guardrail are the request's. Source: AWS's model and its guide; ApplyGuardrail is
-    not recorded.
+    input. The character count and the guardrail are the request's. Source: AWS's model and guide, since there is no
+    recording of ApplyGuardrail.
     """
     body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
@@ -172,7 +172,7 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """The assessments of the side with findings, otherwise of the side that the request names; at least one."""
+    """The assessments of the output or the input if it has findings, otherwise of the request's side; at least one."""
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}
     asked, answered = [*by_input.values()], [each for some in by_output.values() for each in some]

@@ -1,7 +1,8 @@
-"""Compare the prompts of two requests: where they part, and whether one is a changed version of the other.
+"""Compare the prompts of two requests: find their first difference, and whether one is a version of the other.
 
-The prompts of a team's agents are similar, and a prompt with a clock changes by itself. Two signs tell a version from
-an unrelated prompt: the kind of difference, and whether an old prompt is used again (a clock never goes back).
+Different agents of a team have similar prompts, and a prompt that contains the time changes on its own. Two signs
+distinguish a changed version from another agent's prompt: the kind of the difference, and whether an old prompt is
+used again (a clock never goes back).
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
-"""Characters that are shown of what was and of what is."""
+"""The most characters shown of the old value and of the new one."""
 
 _BEFORE: Final = 24
-"""How many of them stand before the difference, at most."""
+"""The most characters shown before the difference."""
 
 _NOTHING: Final = "nothing"
 
 _IMAGES: Final = ("no image in the request", "images in the request")
-"""Whether there are some: that alone makes a model forget messages."""
+"""The two states of the setting IMAGES in words; a change between them invalidates cached messages."""
 
 
 _SHORT: Final = 12
-"""Words of texts that are compared by their characters."""
+"""The least number of words of texts that are compared by words; shorter ones are compared by characters."""
 
 _ALIKE_IF_SHORT: Final = 0.5
 _ALIKE: Final = 0.2
-"""From how much in common on two prompts of one conversation are taken for one that was changed."""
+"""The least share of equal triples (of characters, of words) in two versions of a conversation's prompt."""
 
 _PLACEHOLDER: Final = "0"
 
@@ -45,22 +46,22 @@ _DATE: Final = re.compile(
     r"|dec(ember)?)\W*",
     re.IGNORECASE,
 )
-"""A word of a date or a time of day that may have no digit."""
+"""The name of a day or a month, or am or pm: a word without digits in a date or a time of day."""
 
 _LONG: Final = 80
-"""Characters of a word that is no time, id or number; it may have thousands."""
+"""The most characters of a time, an id or a number; a longer word may have thousands of characters."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9.:+-]+|[^\x00-\x7f]+")
-"""Of scripts without spaces a word goes to the next digit."""
+"""A word; in a script without spaces it ends only at the next ASCII character, a digit for instance."""
 
 _NUMBER: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*|[0-9a-f]{4,}", re.IGNORECASE)
-"""What may be a part of a time, an id or a count, decimal or hexadecimal."""
+"""A possible part of a time, an id or a count, decimal or hexadecimal."""
 
 _MIXED: Final = re.compile(r"([A-Za-z]+[0-9]+){3,}[A-Za-z]*|([0-9]+[A-Za-z]+){3,}[0-9]*")
-"""An id of letters and digits."""
+"""An id in which letters and digits alternate."""
 
 _SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
-"""What may name an agent, and is no time, id or count."""
+"""A word whose only number has one or two digits: it may name an agent, and is no time, id or count."""
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
@@ -69,9 +70,9 @@ def given(use: PromptUse) -> list[PromptBlock]:
 
 
 def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
-    """Find where two requests differ, whose first `common` blocks are equal.
+    """Find the first difference of two requests whose first `common` blocks are equal.
 
-    None if all cached blocks are equal, or if only reasoning differs that the model does not receive.
+    Returns None if all cached blocks are equal, or if they differ only in reasoning that the model does not receive.
     """
     if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
         return None
@@ -137,9 +138,9 @@ def _shown(text: str, at: int = 0) -> str:
 
 
 def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
-    """Whether the part before the messages is a changed version of an earlier request's; `common` blocks are equal.
+    """Whether the tools and system prompt are a changed version of `earlier`'s; the first `common` blocks are equal.
 
-    `goes_on`: both requests belong to one conversation; then more may differ than times, ids, numbers and the order.
+    `goes_on`: both requests belong to one conversation; then not only times, ids, numbers and the order may differ.
     """
     was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
     if not (was and now):
@@ -166,7 +167,7 @@ def _of(blocks: Sequence[PromptBlock], place: str) -> list[str]:
 
 
 def _in_order(block: PromptBlock) -> str:
-    """A block's JSON, whatever the order of its members."""
+    """A block's JSON with sorted members, so that their order does not matter."""
     return json.dumps(block.block, ensure_ascii=False, sort_keys=True)
 
 
@@ -179,7 +180,7 @@ def _bare(word: str) -> str:
 
 
 def _timeless(words: Sequence[str]) -> list[str]:
-    """Words with one placeholder for each run of times, ids and numbers."""
+    """Replace times, ids and numbers by a placeholder, and each run of equal words by one word."""
     return [word for word, _ in groupby(map(_masked, words))]
 
 
@@ -213,5 +214,5 @@ def _end(use: PromptUse) -> bytes:
 
 
 def _users(use: PromptUse, end: bytes) -> list[int]:
-    """The numbers of the calls with these tools and this system prompt."""
+    """The numbers of the calls whose tools and system prompt have this digest."""
     return [each.call.number for each in use.cache.uses if _end(each) == end]

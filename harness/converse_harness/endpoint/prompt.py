@@ -1,7 +1,7 @@
-"""Prompt: the blocks of a request in the order in which a model caches them, and where its cache points stand.
+"""Prompt: a request's blocks in the order in which a model caches them, and the positions of its cache points.
 
-Tools come first, then the system prompt, then the messages. A prefix is its first n blocks; two requests have the same
-one where the digests of their first n blocks are equal.
+Tools come first, then the system prompt, then the messages. A prefix is the first n blocks of a request; two requests
+have the same prefix if the digests of their first n blocks are equal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOOL_CHOICE: Final = "toolConfig.toolChoice"
 IMAGES: Final = "images"
 
 _THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
-"""The fields of a model that turn its thinking on or off, and say how long it takes."""
+"""Names of request fields that turn a model's thinking on or off and limit its length."""
 
 
 class PromptBlock(NamedTuple):
@@ -38,9 +38,9 @@ class PromptBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` how many tokens they have.
+    """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` is their number of tokens.
 
-    `points` are the numbers of blocks before each cachePoint, with its ttl; `static` is the number of blocks before the
+    `points` maps the number of blocks before each cachePoint to its ttl; `static` is the number of blocks before the
     messages.
     """
 
@@ -95,13 +95,13 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
-    # Most requests lack even the word, and JSON can only spell it otherwise with escapes.
+    # The search in the raw body is fast, and most requests lack the word; JSON can only hide it with escapes.
     raw = call.request.body
     return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in _blocks(call.body))
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:
-    """The request's blocks and cache points as the model receives them: some models do not get earlier reasoning."""
+    """The blocks and cache points that the model receives; some models receive no reasoning of earlier turns."""
     blocks = _blocks(body)
     if caching is not None and caching.drops_thoughts and any("reasoningContent" in each.block for each in blocks):
         first = _turn(body.get("messages", ()))
