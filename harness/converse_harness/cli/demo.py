@@ -1,4 +1,4 @@
-"""`converse-harness demo`: a real client that talks to the fake."""
+"""`converse-harness demo`: run a real botocore client against the fake."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run(_given: argparse.Namespace) -> int:
             for event in stream:
                 say("       " + json.dumps(event, ensure_ascii=False), DIM)
             response = fake.calls[-1].response
-            assert response is not None  # the script has no broken stream
+            assert response is not None  # no stream of this script breaks off
             messages.append(response.message)
             if response.stop_reason != "tool_use":
                 break

@@ -106,7 +106,7 @@ def headings(lines: list[str]) -> list[Heading]:
 
 
 def _folder() -> Path:
-    """The folder of the pages: in the installed package, or beside the code in an editable checkout."""
+    """The folder of the pages: inside the installed package, or in the repository of an editable install."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "docs"
     return installed if installed.is_dir() else package.parents[1] / "docs"

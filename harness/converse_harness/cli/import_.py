@@ -217,7 +217,7 @@ def _details(verdicts: Counter[ImportVerdict]) -> str:
 
 @dataclass(slots=True)
 class _Progress:
-    """The progress of a slow import, on a terminal only."""
+    """Shows the progress of a slow import, if the output is a terminal."""
 
     out: TextIO
     total: int

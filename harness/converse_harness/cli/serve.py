@@ -129,8 +129,8 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Serve a file's script, a case, or only the control API until interrupted.
 
-    `rules` and `history` apply to all of them, unless a client of the control API chooses another level. Raises
-    CannotServe, TransportError and KeyboardInterrupt.
+    The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
+    Raises CannotServe, TransportError and KeyboardInterrupt.
     """
     if given.reload and given.file is None:
         raise UsageFailed("serve --reload needs the FILE that it watches")

@@ -86,13 +86,13 @@ def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str 
 
 
 def tell_call(call: Call, id: str = "") -> None:
-    """Print the request and the outcome of a call; `id` is the fake's, empty for the server's own fake."""
+    """Print the request and the outcome of a call; `id` is the id of its fake, empty for the server's own fake."""
     style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
     Printer(sys.stdout).now(_call_line(id, call), style)
 
 
 def _call_line(id: str, call: Call) -> str:
-    """A call in one line: client, operation, outcome, number of events, duration."""
+    """Describe a call in one line: fake, operation, model, question, answer, number of events, duration, remarks."""
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
     asked = shorten(call.last_user_text, _TEXT)
@@ -121,7 +121,7 @@ def _is_unexpected(call: Call) -> bool:
 
 
 def _taken_at(call: Call) -> float | None:
-    """Seconds from the request to the last part of the answer that the client read."""
+    """Seconds from the request until the client received the last part of the answer; None if it received none."""
     if call.answered.passed_on is not None:
         return call.answered.passed_on().at
     return call.answered.taken.last_at

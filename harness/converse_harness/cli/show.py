@@ -1,4 +1,4 @@
-"""`converse-harness show`: print a recording for people."""
+"""`converse-harness show`: print a recording in a readable form."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
 
 
 def _wrapped(text: str, width: int) -> list[tuple[int, str]]:
-    """The lines of a text and their offsets; a long line is broken at a space if it has one."""
+    """Wrap a text, at spaces where possible; return each line with its offset in the text."""
     found = re.finditer(rf"(?m)(.{{1,{width}}})(?: |$)|(.{{{width}}})|^$", text)
     lines = [(line.start(), line[1] or line[2] or "") for line in found]
     while len(lines) > 1 and not lines[-1][1]:

@@ -103,9 +103,7 @@ class ConsumerContract:
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
     def seen(self, seen: Seen) -> None:
-        """Called with the observations of each case, before the verdict decides the test; override it for your own
-        reports.
-        """
+        """Receive the observations of each case, before the test passes or fails; override it for your own reports."""
 
     @classmethod
     def cases(cls) -> list[str]:

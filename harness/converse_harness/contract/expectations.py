@@ -106,7 +106,7 @@ class Expectation:
 
     @property
     def tools(self) -> list[tuple[str, Any]]:
-        """The tools that the consumer may run."""
+        """The tool calls that the consumer may run."""
         return [call for answer in self.answers for call in answer.tool_calls]
 
 
@@ -143,7 +143,7 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
 
 
 def parsed(text: str) -> Any:
-    """A tool's input: the JSON object, {} if there is none, and the unchanged text if it is anything else."""
+    """Parse a tool's input: {} for an empty text; a text that is not a JSON object is returned unchanged."""
     try:
         value: object = json.loads(text or "{}")
     except ValueError:
@@ -224,7 +224,7 @@ class Unending(BaseException):
 class Property:
     """A property of all generated answers: `sentence` describes the answers, `required` what must hold.
 
-    `draws` makes the strategy, given the kinds of blocks, the operation and the transport.
+    `draws` returns the hypothesis strategy for the kinds of blocks, the operation and the transport.
     """
 
     name: str
@@ -235,7 +235,7 @@ class Property:
     def check(
         self, put: Callable[[Reply], None], *, operation: str, transport: str, kinds: Sequence[str], examples: int
     ) -> None:
-        """Run this many examples; raises the error of `put` for the smallest failing one."""
+        """Call `put` with this many generated answers; raises its error for the smallest answer that fails."""
         from hypothesis import HealthCheck, Phase, given, settings
 
         quietly = settings(

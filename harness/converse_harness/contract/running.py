@@ -127,7 +127,7 @@ class Target:
 
     @property
     def client(self) -> Any:
-        """A boto client for the fake, with `patience` as its read timeout."""
+        """A boto client for the fake, with `patience` as its read and connect timeout."""
         from botocore.config import Config
 
         from converse_harness.intercept.clients import create_client
@@ -183,7 +183,7 @@ class SetUpFailed(Exception):
     """The adapter failed before the consumer sent a request, so the test shows nothing about the consumer."""
 
 
-SetUpFailed.__module__ = "converse_harness.contract"  # where people import it from
+SetUpFailed.__module__ = "converse_harness.contract"  # its public import path
 
 
 class _Stopped(BaseException):
@@ -288,9 +288,9 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     It is stopped after `time_limit` seconds or after more than `most_calls` requests: its fake is closed, which frees a
     consumer that waits for an answer, then its event loop is cancelled, then its code is interrupted. A consumer that
     waits in C code for something else is interrupted when it returns to Python; one that catches the interruption and
-    continues cannot be stopped. Raises SetUpFailed if the adapter fails before the first request, if Bedrock would
-    refuse that request, or if the result is not an Outcome; ReplyError for an invalid Outcome; and the exceptions of
-    `pytest.skip` and `pytest.fail`.
+    continues cannot be stopped. Raises SetUpFailed if the adapter fails before the first request, if that request
+    calls another operation or would be refused by Bedrock, or if the result is not an Outcome; ReplyError for an
+    invalid Outcome; and the exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()

@@ -96,7 +96,7 @@ def judge(
     *,
     errors: Mapping[type[BaseException] | str, Iterable[str]],
 ) -> Verdict:
-    """Judge an outcome; of several flaws the first in the table of Flaw counts."""
+    """Judge an outcome; a later request that Bedrock refuses counts before all other flaws."""
     made = list(calls)
     refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
     if refused is not None:
@@ -188,7 +188,7 @@ def _error_name(error: BaseException | str | None) -> str:
     """The name of an error: AWS's error code if it has one, otherwise its class name."""
     if error is None or isinstance(error, str):
         return error or ""
-    match getattr(error, "response", None):  # botocore's
+    match getattr(error, "response", None):  # an error of botocore
         case {"Error": {"Code": str(code)}} if code:
             return code
         case _:
@@ -236,7 +236,7 @@ class NotHandled(AssertionError, _Failed):
         _Failed.__init__(self, message, pytrace=False)
 
 
-NotHandled.__module__ = "converse_harness.contract"  # where people import it from
+NotHandled.__module__ = "converse_harness.contract"  # its public import path
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One answer that the consumer received: the replies, the observations, and the fake."""
+    """One run of the consumer: the replies that it received, the observations, and the fake."""
 
     replies: Sequence[Reply]
     seen: Seen
