@@ -47,7 +47,7 @@ def load_case(case: Case) -> Script:
 
 
 def load(path: Path, **played: Any) -> Script:
-    """Load the script of a Python file, which each call of `load` runs again, or of a recording. Raises CannotServe.
+    """Return the script of a Python file, which is run at each call, or the script of a recording. Raises CannotServe.
 
     `played` are the options `match` and `pace` for a recording, as for the marker `converse_recording`.
     """

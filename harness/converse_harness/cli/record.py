@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> NoReturn:
     try:
         _record(given)
     except BrokenPipeError:
-        raise  # the reader of our output has closed it; the recording itself is writable
+        raise  # the reader of our stdout has closed it; `main` handles this error
     except (ConverseHarnessError, OSError) as error:
         raise CommandFailed(_what(given.file, error)) from error
 

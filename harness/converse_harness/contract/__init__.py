@@ -134,8 +134,8 @@ class ConsumerContract:
             yield pytest.param(name, marks=marks, id=name)
 
     # The consumer runs in fixtures, so that pytest reports an error before its first request as an error and not as a
-    # failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them; ruff therefore
-    # takes them for fixtures without a value (PT019).
+    # failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them; ruff then
+    # assumes that they have no value, hence the noqa comments for PT019.
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
@@ -249,7 +249,7 @@ def _name_of(request: pytest.FixtureRequest) -> str:
 
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
-    """An open fake that does not fail the test for unused replies or unexpected calls; the verdict does."""
+    """An open fake that ignores unused replies and unexpected calls, because the verdict judges them."""
     if transport == "server":
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
     if transport == "httpx":
@@ -281,7 +281,7 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 
 def _is_silent(answer: Reply) -> bool:
-    """Whether the answer or its rest never arrives, so that the client waits until its timeout."""
+    """Whether the answer, or the rest of it, never arrives, so that the client waits until its timeout."""
     return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
 
 

@@ -172,7 +172,7 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
 
 
 def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
-    """The first tool call with a JSON object as input that was not sent; calls with other inputs are never run."""
+    """The first tool call that was not sent. Only inputs that are JSON objects count, since no other call is run."""
     for call in outcome.tool_calls:
         value = _value(call)
         if not isinstance(value, str) and (call.name, value) not in sent:

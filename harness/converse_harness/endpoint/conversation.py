@@ -38,7 +38,7 @@ _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
 """The stop reasons of complete answers, which a client has no reason to shorten or redact."""
 
 _SURE: Final = 20
-"""The least length of a tool use id that is generated; people write shorter ones by hand."""
+"""The least length of a tool use id that is taken for a generated one; people write shorter ids by hand."""
 
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
@@ -225,7 +225,10 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
-        """The indexes of an answer and its keys in them; incomplete answers are included, to tell them from others."""
+        """Yield each index together with the answer's keys in it.
+
+        Incomplete answers are indexed too, so that their copies are not taken for other answers.
+        """
         yield self._by_use, answer.uses
         texts = {key for text in answer.texts for key in (text, squeezed(text))}
         yield self._by_text, texts | ({answer.written} - {""})

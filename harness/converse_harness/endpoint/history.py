@@ -173,7 +173,7 @@ class TurnReader:
                 yield from self._changed_use(was, now)
             elif (renamed := self._renamed(use_id, was, added)) is not None:
                 del added[renamed]
-            elif was.get("type") != "server_tool_use":  # clients need not return uses that the service ran
+            elif was.get("type") != "server_tool_use":  # clients need not return what the service ran
                 yield self._change("history_leaves_out_tool_use", str(was.get("name")), _shown(was), NOTHING)
         for use in added.values():
             yield self._change("history_adds_tool_use", str(use.get("name")), NOTHING, _shown(use))
