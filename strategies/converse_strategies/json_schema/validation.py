@@ -188,7 +188,7 @@ def types(said: str | list[str]) -> frozenset[str]:
 
 
 def applying(node: Node, value: Any) -> Iterator[Node]:
-    """Yield a node, and the nodes that it applies to the same value: by `$ref`, or as a branch that the value satisfies."""
+    """Yield a node and all nodes that it applies to the value: by `$ref`, or as a branch that the value satisfies."""
     yield node
     if "$ref" in node.keywords:
         yield from applying(node.target(), value)

@@ -13,16 +13,16 @@ from converse_strategies.strands.making import RARELY, Value, Values, built, dic
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
-"""Entries of a policy: a trace has many lists, and a long one shows nothing that a short one does not."""
+"""Most entries in each list of a policy: a trace has many lists, and short lists show the same problems."""
 
 
 def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:
-    """The values of a member's Literal."""
+    """The values that the Literal type of a member allows."""
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
 def _entries(kind: Any, texts: Texts | None) -> Values:
-    """Dicts of a TypedDict whose members are literals and texts."""
+    """Dicts of a TypedDict whose members are all of type Literal or str."""
     hints = get_type_hints(kind)
     return dicts({name: some(texts) if hint is str else _literals(kind, name) for name, hint in hints.items()})
 
@@ -56,7 +56,7 @@ def topic_policies(*, texts: Texts | None = None) -> Values:
 
 @cached
 def content_filters() -> Values:
-    """ContentFilters: every type, confidence and action.
+    """ContentFilters of every type, confidence and action.
 
     >>> from hypothesis import find
     >>> find(content_filters(), lambda found: found["confidence"] != "NONE")
@@ -91,13 +91,13 @@ def word_policies(*, texts: Texts | None = None) -> Values:
 
 @cached
 def pii_entities(*, texts: Texts | None = None) -> Values:
-    """PIIEntities of every type; `match` is any text (`converse_harness.samples` has realistic matches)."""
+    """PIIEntities of every type; `match` is any text (`converse_harness.samples` contains realistic ones)."""
     return _entries(guardrails.PIIEntity, texts)
 
 
 @cached
 def regexes(*, texts: Texts | None = None) -> Values:
-    """Regexes: name, expression, match and action; `regex` too is any text."""
+    """Regexes: a name, an expression, a match and an action; `regex` is any text, not always a valid expression."""
     return _entries(guardrails.Regex, texts)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hypothesis import strategies as st
 
 _SOURCES: Final = ("bytes", "s3Location")
-"""Members of AWS's sources that Strands has as well, `s3Location` as `location`."""
+"""Members of AWS's media sources that exist in Strands, where `s3Location` is called `location`."""
 
 
 def document_formats() -> st.SearchStrategy[str]:
@@ -42,7 +42,7 @@ def audio_formats() -> st.SearchStrategy[str]:
 
 @cached
 def locations(*, texts: Texts | None = None) -> Values:
-    """Locations: any kind of place that a provider may know."""
+    """Locations: dicts with any text under `type`."""
     return dicts({"type": some(texts)})
 
 
@@ -76,10 +76,10 @@ def video_contents() -> Values:
 
 @cached
 def audio_contents() -> Values:
-    """AudioContents: a format, and a source in this format."""
+    """AudioContents: a format, and a source in this format (any bytes if the installed botocore has no audio)."""
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
-    # The installed botocore may be too old for audio; Strands' type has it regardless, for other providers.
+    # The installed botocore may be too old for audio; Strands' type has audio regardless, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 
