@@ -162,7 +162,7 @@ def distinct(name: str, used: set[str], most: int) -> str:
 
 @cache
 def tool_names() -> st.SearchStrategy[str]:
-    """Names of tools, 1 to 64 of `a-zA-Z0-9_-`.
+    """Names of tools: 1 to 64 of the characters `a-zA-Z0-9_-`.
 
     >>> from hypothesis import find
     >>> find(tool_names(), lambda name: True)
@@ -226,7 +226,7 @@ def json_objects() -> st.SearchStrategy[dict[str, Any]]:
 
 @cache
 def model_ids() -> st.SearchStrategy[str]:
-    """Model ids, inference profiles and ARNs that really exist, one or more of every family.
+    """Ids of existing models, one or more of every family; also inference profiles and an ARN.
 
     >>> from hypothesis import find
     >>> find(model_ids(), lambda id: "claude" in id)

@@ -121,16 +121,16 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [*map(_asking, groups), reply.text(answer)])
 
     def throttle(self, text: str, times: int, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The service throttles a few times; then the model answers."""
+        """The service throttles the first `times` attempts after the tool uses; then the model answers."""
         self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
 
     def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The conversation is too long; if the agent calls again, the model answers."""
+        """The context overflows, because the conversation is too long; if the agent calls again, the model answers."""
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
     def break_stream(self, text: str, answer: str, after: int, exception: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The stream fails after this many events, or at its end; if the agent calls again, the model answers."""
+        """The stream fails after `after` events, but before its last; if the agent calls again, the model answers."""
         whole = reply.text(answer)
         broken = whole.fails_after(min(after, sum(1 for _ in whole.events()) - 1), exception)
         replies = [*_before(uses), broken, whole.times(_SPARES)]
@@ -244,7 +244,7 @@ def conversation_machine(
     answered = leaves.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
     wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
-    # The model may use tools before the trouble.
+    # Before the trouble, the model may ask for tools.
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {

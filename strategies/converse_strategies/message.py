@@ -63,7 +63,7 @@ def messages(
 
 
 class Used:
-    """The state that the messages of one request share: document names, and counts of limited blocks."""
+    """The state shared by the messages of one request: the document names, and the number of blocks of each kind."""
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
@@ -81,7 +81,7 @@ class Used:
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The members of ContentBlock that a user may send and the installed botocore has. Raises InvalidArgument."""
+    """The requested kinds of a user's blocks, by default all in botocore. Raises InvalidArgument for any other kind."""
     known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
@@ -202,7 +202,7 @@ def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _place(block: Block) -> int:
-    """Sort key for blocks in the order of models: reasoning first, tool uses last."""
+    """A sort key that puts blocks in the order in which models send them: reasoning first, tool uses last."""
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 

@@ -59,7 +59,7 @@ def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
 
 @composite
 def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS PerformanceConfigurations.
+    """AWS PerformanceConfigurations: dicts with one of the latencies in botocore's model.
 
     >>> from hypothesis import find
     >>> find(performance_configs(), lambda config: True)

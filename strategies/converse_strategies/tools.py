@@ -68,7 +68,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
     """Inputs of a tool: objects that satisfy its schema.
 
     `schema` is a JSON Schema, bare or under `json`, or a whole Tool or ToolSpecification. `texts` is a strategy for
-    strings. Raises InvalidArgument, when drawn, if the schema's type is not `object`, and like `schema_values`.
+    strings. Raises InvalidArgument, when drawn, if the schema's type is not `object`, or if `schema_values` raises.
 
     >>> from hypothesis import find
     >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)

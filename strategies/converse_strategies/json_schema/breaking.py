@@ -138,7 +138,7 @@ def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Pat
 
 
 def _replaced(value: Any, path: Path, other: Any) -> Any:
-    """A copy of a value with another value at one place."""
+    """A copy of a value with `other` in place of the value at `path`."""
     if not path:
         return other
     copied = value.copy()

@@ -31,7 +31,7 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """Nodes whose own keywords a value must satisfy, and nodes that it must not satisfy."""
+    """`nodes`: a value must satisfy the own keywords of each. `wrong`: a value must satisfy none of these nodes."""
 
     nodes: tuple[Node, ...] = ()
     wrong: tuple[Node, ...] = ()

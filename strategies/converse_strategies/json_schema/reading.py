@@ -18,7 +18,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.json_values import is_array, is_number, is_object
 
 KINDS: Final = ("null", "boolean", "integer", "fraction", "string", "array", "object")
-"""The kinds of JSON values, the simplest first; a number is an integer, 1.0 included, or a fraction."""
+"""The kinds of JSON values, the simplest first; a number is an `integer` (also 1.0) or a `fraction`."""
 
 TYPES: Final[Mapping[str, frozenset[str]]] = {
     "null": frozenset({"null"}),
@@ -198,7 +198,7 @@ def key(value: Any) -> object:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    r"""Compile a pattern of JSON Schema for Python: `$` is the end of the text, `\d` and `\w` are ASCII.
+    r"""Compile a pattern of JSON Schema for Python: `$` matches only the end of the text, `\d` and `\w` only ASCII.
 
     Raises InvalidArgument for a pattern that Python's re cannot read, for example `\p{L}`.
 
@@ -272,7 +272,7 @@ class Node:
         self._value: Any = value
 
     def child(self, *steps: str | int) -> Node:
-        """The node below this one: `child("properties", "city")`."""
+        """The node at a path below this node, for example `child("properties", "city")`."""
         path = self.path + "".join("/" + _escaped(str(step)) for step in steps)
         return self.known.get(path) or Node(path, reduce(getitem, steps, self._value), self.known)
 

@@ -179,7 +179,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "minProperties": lambda node, said, value: len(value) >= said,
     "maxProperties": lambda node, said, value: len(value) <= said,
 }
-"""The check of every keyword of KEYWORDS."""
+"""The function that checks each keyword of KEYWORDS."""
 
 
 def types(said: str | list[str]) -> frozenset[str]:

@@ -27,7 +27,7 @@ def roles() -> st.SearchStrategy[str]:
 
 @cached
 def guard_content_texts(*, texts: Texts | None = None) -> Values:
-    """GuardContentTexts: a text and its qualifiers."""
+    """GuardContentTexts: a text; at times also a list of qualifiers."""
     qualifiers = st.lists(st.sampled_from(get_args(types.GuardContentQualifier)), max_size=3, unique=True)
     return dicts({"text": some(texts)}, qualifiers=qualifiers)
 
@@ -39,13 +39,13 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
-    """ReasoningTextBlocks: with a signature, with the signature None, or without one."""
+    """ReasoningTextBlocks: a text; the signature is a string, None, or absent."""
     return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
 
 
 @cached
 def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
-    r"""ReasoningContentBlocks: readable or encrypted.
+    r"""ReasoningContentBlocks: a readable text, or encrypted bytes.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)

@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.event_loop`."""
+"""Strategies for `converse_harness.types.event_loop`: usages, metrics and stop reasons."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types
 
 
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
-    """TriggerCallbacks: a function that always injects."""
+    """TriggerCallbacks: a function that always returns true, so that every model call gets an injection."""
     return st.just(_always)
 
 
@@ -229,7 +229,7 @@ def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
 
 
 def extractors() -> st.SearchStrategy[types.Extractor]:
-    """Extractors: `TextExtractor`, which keeps every text."""
+    """Extractors: `TextExtractor`, which extracts every text."""
     return st.builds(TextExtractor)
 
 

@@ -61,7 +61,7 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
 
 @cached
 def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
-    """SessionMessages, one in four of which has a redacted message."""
+    """SessionMessages: a message, an index and times; one in four also has a redacted replacement."""
     found: st.SearchStrategy[Any] = messages(texts=texts)
 
     def message(said: Any, index: int, instead: Any, times: _Times) -> types.SessionMessage:
@@ -89,7 +89,7 @@ def values_with_bytes() -> st.SearchStrategy[Any]:
 
 @cached
 def encoded_values() -> st.SearchStrategy[Any]:
-    """Arguments for `decode_bytes_values`: JSON values in which bytes are marked dicts of base64.
+    """Arguments for `decode_bytes_values`: JSON values in which dicts with a marker and base64 represent bytes.
 
     >>> from hypothesis import find
     >>> find(encoded_values(), lambda value: isinstance(value, dict) and "__bytes_encoded__" in value)

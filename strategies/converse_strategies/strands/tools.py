@@ -16,7 +16,7 @@ from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-"""Annotations of tools in the Model Context Protocol."""
+"""The names of tool annotations in the Model Context Protocol."""
 
 
 def json_schemas() -> Values:
@@ -93,7 +93,7 @@ tool_choice_anys = tool_choice_autos
 
 @cached
 def tool_choice_tools() -> Values:
-    """ToolChoiceTools: the name of a tool."""
+    """ToolChoiceTools: dicts with the name of a tool."""
     return dicts({"name": leaves.tool_names()})
 
 
