@@ -133,7 +133,7 @@ class _Compiler:
     def of(self, shape: bedrock.Shape) -> Draw:
         """The function that draws a shape; inside a recursive shape, a function that looks it up at each call."""
         if shape.name not in self._made:
-            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (it does not exist yet)
+            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (no function exists yet)
             self._made[shape.name] = self._compile(shape)
         return self._made[shape.name]
 

@@ -79,7 +79,7 @@ class _Bounds:
         return low, max(high, low + far) if self.high is None else high
 
     def floats(self) -> tuple[float | None, float | None]:
-        """The smallest and largest float within the bounds, or None. Raises OverflowError beyond all floats."""
+        """The smallest and largest float within the bounds, or None. Raises OverflowError for a huge bound."""
         low = high = None
         if self.low is not None:
             low = float(self.low[0])
@@ -206,7 +206,7 @@ _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 @cache
 def _of_length(low: int, high: int | None, letters: str | None = None) -> st.SearchStrategy[str]:
-    """Texts of these letters (None: any) from `low` to `high` characters; long ones are padded after a drawn part."""
+    """Texts of `low` to `high` of these letters (None: any); for a large `low`, a shorter text is drawn and padded."""
     alphabet = st.characters(codec="utf-8") if letters is None else letters
     if low < _LONG:
         return st.text(alphabet, min_size=low, max_size=high)

@@ -47,7 +47,7 @@ def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
 
 
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Values of a strategy, or None; it shrinks towards the values."""
+    """Values of a strategy, or None; None shrinks to a value."""
     return st.one_of(values, st.none())
 
 

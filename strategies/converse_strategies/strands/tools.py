@@ -125,7 +125,7 @@ def tool_choices() -> Values:
 
 @composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolConfigs: the tools have different names, and a tool choice with a name contains one of these names."""
+    """ToolConfigs: the tools have different names, and a tool choice that names a tool has one of these names."""
     found = draw(st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name))
     choice = draw(tool_choices())
     if "tool" in choice:
