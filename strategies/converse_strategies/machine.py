@@ -130,8 +130,8 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
     def break_stream(self, text: str, answer: str, after: int, exception: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The stream fails after `after` events, at the latest before its last event. If the agent calls again, the model
-        answers.
+        """The stream fails after `after` events, at the latest before its last event. If the agent calls again, the
+        model answers.
         """
         whole = reply.text(answer)
         broken = whole.fails_after(min(after, sum(1 for _ in whole.events()) - 1), exception)

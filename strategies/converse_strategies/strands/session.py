@@ -61,7 +61,7 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
 
 @cached
 def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
-    """SessionMessages: a message, an index and times; one in four has a `redact_message` in its place."""
+    """SessionMessages: a message, an index and times; one in four also has `redact_message`, a replacement."""
     found: st.SearchStrategy[Any] = messages(texts=texts)
 
     def message(said: Any, index: int, instead: Any, times: _Times) -> types.SessionMessage:
