@@ -20,7 +20,7 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
-"""Which of the places at which something can be, the first first: the remainder by their number."""
+"""A position in a list, to be taken modulo the length of the list; it shrinks to the first position."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class HostileStream:
     position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print code that makes the stream: hypothesis, in counterexamples, would print the fault field by field."""
-        del cycle  # it cannot hold itself
+        """Print code that makes the stream; by default, hypothesis would print every field of the fault."""
+        del cycle  # a HostileStream cannot contain itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
             printer.pretty(self.events)
@@ -53,10 +53,10 @@ def hostile_stream_events(
 ) -> HostileStream:
     """Streams with exactly one fault in the order of events, drawn together with the fault.
 
-    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, all that a stream of these kinds can have if
-    not given; the other arguments are those of `stream_events`. A consumer should raise, or keep the received part and
+    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, by default all that a stream of these kinds
+    can have; the other arguments are those of `stream_events`. A consumer should raise, or keep the received part and
     report that the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown
-    breach, and for one that no stream of these kinds can have.
+    fault, and for a fault that no stream of these kinds can have.
 
     >>> from hypothesis import find
     >>> hostile = find(hostile_stream_events(faults=["no_message_stop"]), lambda case: True)
@@ -92,7 +92,7 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
 
 
 def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
-    """A whole stream with further blocks, cut in the simplest way; existing blocks stay."""
+    """A copy of a complete stream with further blocks at its end, cut into events in the simplest way."""
     offset = sum("contentBlockStop" in event for event in events)
     added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]
     for event in added:
@@ -100,7 +100,7 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
         members["contentBlockIndex"] += offset
     stop = dict(events[-2]["messageStop"])
     if stop["stopReason"] == "end_turn":
-        stop["stopReason"] = default_stop_reason(blocks)  # never end_turn if they ask for a tool
+        stop["stopReason"] = default_stop_reason(blocks)  # tool_use if a new block asks for a tool
     return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
 
 
@@ -120,4 +120,4 @@ _WITNESSES: Final[Mapping[str, tuple[Block, ...]]] = {
     "toolResult": ({"toolResult": {"toolUseId": "tooluse_0", "content": [{"text": "0"}]}},),
     "image": ({"image": {"format": "png", "source": {"bytes": b"0"}}},),
 }
-"""The simplest blocks of each kind: between them, two in a row, every fault finds a position."""
+"""The simplest blocks of each kind; at most two of them, in a row, make a stream that can have a given fault."""

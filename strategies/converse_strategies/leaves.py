@@ -1,4 +1,4 @@
-"""What other strategies are made with and of: composites, caching; texts, names, ids, JSON, choices of the model."""
+"""Building blocks of the other strategies: composites, caching, choices, texts, names, ids and JSON values."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Made = TypeVar("Made")
 
 
 def cached(function: Callable[P, Made]) -> Callable[P, Made]:
-    """Cache the strategies that a function builds, by arguments: building takes longer than drawing."""
+    """Cache the strategies that a function builds, keyed by its arguments: building takes longer than drawing."""
     remembered: Callable[..., Made] = lru_cache(maxsize=512)(function)
 
     @wraps(function)
     def build(*args: P.args, **kwargs: P.kwargs) -> Made:
         try:
             return remembered(*args, **kwargs)
-        except TypeError:  # an argument without a hash, such as a list
+        except TypeError:  # an argument is not hashable, such as a list
             return function(*args, **kwargs)
 
     return build
 
 
 def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
-    """As `st.composite`, with the strategies cached, and made when it is first called.
+    """Like `st.composite`, but it caches the strategies, and it calls `st.composite` at the first use.
 
-    hypothesis reads the source of each function that it makes, which would be most of what our import costs.
+    `st.composite` reads the source of the function, which would take most of the time of our import.
     """
     late = cache(partial(st.composite, function))
 
@@ -54,15 +54,15 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
 
 @cached
 def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
-    """One of some values, the simplest first."""
+    """One of the values; it shrinks to the first value."""
     return st.sampled_from(values)
 
 
 def chosen(function: str, argument: str, asked: Collection[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """The requested items in the order of the known ones; all known ones for None.
+    """The items of `asked` in the order of `known`; all items of `known` if `asked` is None.
 
-    Raises InvalidArgument for an unknown item, for an empty choice, and for a bare string, whose characters would be
-    taken as items.
+    Raises InvalidArgument for an unknown item, for an empty collection, and for a bare string, whose characters would
+    be taken as items.
 
     >>> chosen("images", "formats", ["gif", "png"], ("png", "jpeg", "gif"))
     ('png', 'gif')
@@ -85,7 +85,7 @@ _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=Fa
 
 CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
 BLOBS: Final = st.binary(min_size=1, max_size=48)
-"""What is encrypted, or signs something."""
+"""Bytes that stand for encrypted content or for a signature."""
 
 MODEL_IDS: Final = (
     "amazon.nova-lite-v1:0",
@@ -98,11 +98,11 @@ MODEL_IDS: Final = (
     "openai.gpt-oss-20b-1:0",
     "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0",
 )
-"""Model ids of every family, and an inference profile and an ARN. The account is AWS's example."""
+"""Model ids of every family, with an inference profile and an ARN. The account number is from AWS's examples."""
 
 
 def texts() -> Texts:
-    """Any text that JSON can carry: `st.text()`, which leaves surrogates out.
+    """Any text that JSON can contain: `st.text()`, which draws no surrogates.
 
     >>> from hypothesis import find
     >>> find(texts(), lambda text: len(text) == 3)
@@ -113,9 +113,9 @@ def texts() -> Texts:
 
 @composite
 def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
-    """`values.map(make)`, for what ends up in a counterexample.
+    """Like `values.map(make)`, but counterexamples show the result.
 
-    hypothesis prints values of `map` and `builds` as calls of our private function, which users could not paste.
+    hypothesis prints a value of `map` or `builds` as a call of our private function, which users could not paste.
 
     >>> from hypothesis import find
     >>> find(made(texts(), str.upper), lambda text: "A" in text)
@@ -126,7 +126,7 @@ def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Draw
 
 @lru_cache
 def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
-    """Text that Bedrock takes in a request, neither empty nor white space alone; of `texts` if they are given.
+    """Texts that Bedrock accepts in a request: neither empty nor only white space; `texts` draws them, if given.
 
     >>> from hypothesis import find
     >>> find(visible_texts(), lambda text: True)
@@ -145,7 +145,7 @@ def visible(text: str) -> str:
 
 
 def distinct(name: str, used: set[str], most: int) -> str:
-    """The name, with a number at its end if it is used already; it has so many characters at most, and is used then.
+    """The name, with a number at its end if it is in `used`; at most `most` characters. The result is added to `used`.
 
     >>> used = set()
     >>> [distinct("tool", used, 4) for _ in range(3)]
@@ -162,7 +162,7 @@ def distinct(name: str, used: set[str], most: int) -> str:
 
 @cache
 def tool_names() -> st.SearchStrategy[str]:
-    """Names of tools, 1 to 64 of `a-zA-Z0-9_-`.
+    """Names of tools: 1 to 64 of the characters `a-zA-Z0-9_-`.
 
     >>> from hypothesis import find
     >>> find(tool_names(), lambda name: True)
@@ -173,7 +173,7 @@ def tool_names() -> st.SearchStrategy[str]:
 
 @composite
 def tool_use_ids(draw: st.DrawFn) -> str:
-    """Ids of tool uses in the form that most model families are recorded to use.
+    """Ids of tool uses in the form that most model families use in recorded answers.
 
     >>> from hypothesis import find
     >>> find(tool_use_ids(), lambda id: True)
@@ -189,7 +189,7 @@ def tool_use_ids(draw: st.DrawFn) -> str:
 
 @cached
 def signatures() -> st.SearchStrategy[str]:
-    """What models sign their reasoning with, base64.
+    """Signatures of reasoning, in base64.
 
     >>> from hypothesis import find
     >>> find(signatures(), lambda text: True)
@@ -207,15 +207,15 @@ def json_values() -> st.SearchStrategy[Any]:
     >>> find(json_values(), lambda value: isinstance(value, dict) and value)
     {'': None}
     """
-    # Not st.recursive, which takes twice as long: two of seven values are containers with at most two items, so it
-    # ends.
+    # Not st.recursive, which takes twice as long. The recursion ends: two of seven values are containers, of at most
+    # two items.
     nested = st.deferred(json_values)
     return _SCALARS | texts() | st.lists(nested, max_size=2) | st.dictionaries(texts(), nested, max_size=2)
 
 
 @cache
 def json_objects() -> st.SearchStrategy[dict[str, Any]]:
-    """JSON objects, as the input and the results of a tool are.
+    """JSON objects, such as the input of a tool.
 
     >>> from hypothesis import find
     >>> find(json_objects(), lambda value: True)
@@ -226,7 +226,7 @@ def json_objects() -> st.SearchStrategy[dict[str, Any]]:
 
 @cache
 def model_ids() -> st.SearchStrategy[str]:
-    """Model ids, inference profiles and ARNs that really exist, one or more of every family.
+    """Ids of existing models, one or more of every family; also inference profiles and an ARN.
 
     >>> from hypothesis import find
     >>> find(model_ids(), lambda id: "claude" in id)
@@ -239,7 +239,7 @@ def model_ids() -> st.SearchStrategy[str]:
 def faker_texts(draw: st.DrawFn, *, locale: str = "en_US", min_words: int = 1, max_words: int = 12) -> str:
     """Sentences of Faker's words in a locale: texts that a person can read, for `texts=` of the other strategies.
 
-    They repeat and shrink as all that hypothesis draws: towards fewer words, and the first word of Faker's list. Raises
+    hypothesis reproduces and shrinks them: towards fewer words, and towards the first word of Faker's list. Raises
     InvalidArgument, when drawn, for a locale that Faker does not have.
 
     >>> from hypothesis import find

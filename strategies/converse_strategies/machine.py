@@ -21,16 +21,16 @@ Ask = Callable[[str], Any]
 ToolUse = Mapping[str, Any]
 
 TROUBLES: Final = ("throttle", "overflow", "break_stream", "misuse_tool")
-"""The rules in which something goes wrong; a tool can be misused where there is one."""
+"""The names of the rules in which something goes wrong; `misuse_tool` requires a tool."""
 
 _THROTTLES: Final = 2
-"""How often in a row the service throttles: boto3 asks at least three times in each of its retry modes."""
+"""Most throttled attempts in a row: boto3 makes at least three attempts in each of its retry modes."""
 
 _rule = cast("Callable[..., Callable[[Callable[..., None]], Any]]", rule)
-"""Its own types do not foresee that the names of the arguments come from a table."""
+"""hypothesis's `rule`, cast because its type hints do not allow argument names from a table."""
 
 _SPARES: Final = 100
-"""How often the model answers at most once the trouble is over: an agent may ask again, shorten, summarise."""
+"""Most answers of the model after the trouble: an agent may call again, also to summarise the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ConversationMachine(RuleBasedStateMachine):
     Bedrock.
 
     Invariants can read the open `fake`, the `agent`, and the history: `turns`, `calls`, `answers`, `errors`. The
-    methods are the steps that a failure prints; your own rules may call them, too.
+    methods are the steps; a failing test prints their calls, and your own rules may call them, too.
     """
 
     _options: ClassVar[_Options]
@@ -82,7 +82,7 @@ class ConversationMachine(RuleBasedStateMachine):
             self._opened = stack.pop_all()
 
     def teardown(self) -> None:
-        """Close the fake. Raises problems that no step noticed."""
+        """Close the fake, and raise the problems that no step has raised."""
         self._opened.close()
         self.fake.check_problems()
 
@@ -116,21 +116,23 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [reply.text(answer)])
 
     def use_tools(self, text: str, uses: Sequence[ToolUse], answer: str, *, at_once: bool = True) -> None:
-        """The model asks for tools, in one message or one after another, and answers after it has the results."""
+        """The model asks for tools, in one message or in one message each, and answers after the results."""
         groups = [uses] if at_once else [[use] for use in uses]
         self._play(text, [*map(_asking, groups), reply.text(answer)])
 
     def throttle(self, text: str, times: int, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The service throttles a few times; then the model answers."""
+        """The service throttles the first `times` attempts after the tool uses; then the model answers."""
         self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
 
     def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The conversation is too long; if the agent calls again, the model answers."""
+        """The context overflows, because the conversation is too long; if the agent calls again, the model answers."""
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
     def break_stream(self, text: str, answer: str, after: int, exception: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The stream fails after this many events, or at its end; if the agent calls again, the model answers."""
+        """The stream fails after `after` events, at the latest before its last event. If the agent calls again, the
+        model answers.
+        """
         whole = reply.text(answer)
         broken = whole.fails_after(min(after, sum(1 for _ in whole.events()) - 1), exception)
         replies = [*_before(uses), broken, whole.times(_SPARES)]
@@ -209,15 +211,15 @@ def conversation_machine(
 ) -> type[ConversationMachine]:
     """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.
 
-    `agent` makes a new agent for each conversation, when the fake is open; the agent is called with what the user says.
-    With `server` there is a loopback server, and `agent` gets its URL. `tools` are the ToolSpecs that the agent knows:
-    the model uses them with inputs that fit. `texts` is what the user says, `answers` what the model does. `troubles`
-    are some of "throttle" (survived by boto's own retries), "overflow" (of the context), "break_stream" (an exception
-    amid the events) and "misuse_tool" (there is no such tool, or its input is wrong), all of them if not given: in all
-    but the first an agent may raise `may_raise`. Whatever else it raises, and replies that it leaves unused in a
-    conversation without trouble, fail the test; so does a request that Bedrock would refuse, as strictly as `rules`
-    says, and with `history` "fail" one that changes what the model said before. `invariants` get the machine after each
-    step; a subclass may have its own with `@invariant()`. Raises InvalidArgument.
+    `agent` makes a new agent for each conversation, while the fake is open; the agent is called with the user's text.
+    With `server`, the fake is a loopback server, and `agent` is called with its URL. `tools` are the agent's ToolSpecs;
+    the model requests these tools with valid inputs. `texts` and `answers` are strategies for the texts of the user and
+    of the model. `troubles` are some of "throttle" (boto's own retries succeed), "overflow" (the context is too long),
+    "break_stream" (an exception amid the events) and "misuse_tool" (an unknown tool or a wrong input), by default all.
+    In all but "throttle", an agent may raise `may_raise` and leave replies unused. The test fails for any other
+    exception or unused reply, for a request that Bedrock would refuse (at the level `rules`), and, if `history` is
+    "fail", for a request that changes earlier messages of the model. `invariants` are called with the machine after
+    each step; a subclass may add its own with `@invariant()`. Raises InvalidArgument.
 
     >>> from converse_harness.intercept.clients import create_client
     >>> def make_agent():
@@ -244,7 +246,7 @@ def conversation_machine(
     answered = leaves.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
     wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
-    # The model may use tools before the trouble.
+    # Before the trouble, the model may ask for tools.
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {

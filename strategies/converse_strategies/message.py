@@ -28,11 +28,11 @@ def user_messages(
 ) -> Message:
     """Messages of the user that Bedrock takes as the first of a conversation: no text is blank, no tool is answered.
 
-    `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a document
-    brings a text, a cache point stands behind another block. `texts` is a strategy for texts; what it draws blank gets
-    a character. Source: what Bedrock refuses beyond its model, as its users report it: blank texts, empty messages,
-    documents without a text, with equal or odd names, or more than five. Raises InvalidArgument, when drawn, for an
-    unknown kind.
+    `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a message with a
+    document also has a text, and a cache point follows another block. `texts` is a strategy for texts; a blank text
+    gets one more character. Source: refusals that Bedrock's users report, beyond AWS's model: blank texts, empty
+    messages, documents without a text, with equal or invalid names, or more than five. Raises InvalidArgument, when
+    drawn, for an unknown kind.
 
     >>> from hypothesis import find
     >>> find(user_messages(), lambda message: True)
@@ -63,14 +63,14 @@ def messages(
 
 
 class Used:
-    """The state that the messages of one request share: document names, and counts of limited blocks."""
+    """The state shared by the messages of one request: the document names, and the number of blocks of each kind."""
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
         self.counts = Counter[str]()
 
     def has_room(self, block: Block) -> bool:
-        """Count a block, and give a document a unique name; False if the request has too many of its kind."""
+        """Count a block, and give a document a unique name; False if the request has too many blocks of this kind."""
         kind = next(iter(block))
         self.counts[kind] += 1
         if self.counts[kind] > _LIMITS.get(kind, inf):
@@ -81,7 +81,7 @@ class Used:
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The members of ContentBlock that a user may send and the installed botocore has. Raises InvalidArgument."""
+    """The requested kinds of a user's blocks, by default all in botocore. Raises InvalidArgument for any other kind."""
     known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
@@ -131,10 +131,10 @@ _USER: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
     "video": lambda texts: videos(),
     "audio": lambda texts: audios(),
 }
-"""What a user may send beside the results of tools, the simplest first."""
+"""Strategies for the blocks of a user, except tool results; the simplest first."""
 
 _ANSWERED: Final = ("text", "toolUse", "reasoningContent", "citationsContent")
-"""What the assistant says in a conversation, of the members of ContentBlock."""
+"""The members of ContentBlock that the assistant sends in a conversation."""
 
 
 @composite
@@ -149,11 +149,11 @@ def conversations(
 ) -> list[Message]:
     """Conversations that Bedrock takes: the user begins, roles alternate, the user has the last word.
 
-    Every tool use is answered by a result in the next message, and nothing else is; its input satisfies the schema of
-    its tool. No text is blank; documents come with a text, have names of their own and are five at the most. `tools`
-    are the Tools (or ToolSpecifications) that the assistant may use, any if not given, none if empty. A turn is an
-    answer of the assistant and what the user says to it. `kinds` are the members of ContentBlock to choose from, for
-    either role. Source: what Bedrock refuses beyond its model, as its users report it.
+    Every tool use has a result in the next message, and every result has a tool use; the input satisfies the schema of
+    the tool. No text is blank; a message with documents has a text, and there are at most five documents, with
+    different names. `tools` are the Tools (or ToolSpecifications) that the assistant may use: any tools if not given,
+    none if empty. A turn is an answer of the assistant and the user's next message. `kinds` are the members of
+    ContentBlock to choose from, for either role. Source: refusals that Bedrock's users report, beyond AWS's model.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]
@@ -170,7 +170,7 @@ def conversations(
 
 
 class _Turn(NamedTuple):
-    """An answer and the user's reply to it; `tools` are the tool uses, each with its result."""
+    """An answer and the user's next message; `tools` are the tool uses, each with its result."""
 
     messages: list[Message]
     tools: list[tuple[dict[str, Any], dict[str, Any]]]
@@ -197,12 +197,12 @@ def _turn(
 
 
 def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tools that the assistant can ask its client to run."""
+    """The tools that the client runs: those with a specification, not system tools or cache points."""
     return [tool for tool in tools if "toolSpec" in tool or "inputSchema" in tool]
 
 
 def _place(block: Block) -> int:
-    """Sort key for blocks in the order of models: reasoning first, tool uses last."""
+    """A sort key that puts blocks in the order in which models send them: reasoning first, tool uses last."""
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 
@@ -221,7 +221,7 @@ def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, An
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The kinds for the assistant and for the user; a role without any has text."""
+    """The requested kinds for the assistant and for the user; `text` for a role for which none is requested."""
     streamed = [kind for kind in streamable() if kind in _ANSWERED]
     said = _user_kinds(None)
     wanted = chosen("conversations", "kinds", kinds, [*streamed, *(kind for kind in said if kind not in streamed)])

@@ -20,16 +20,16 @@ ROUTED: Final = (
     "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0",
     "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama3-1-8b-instruct-v1:0",
 )
-"""What a prompt router may choose: models and an inference profile. The account is AWS's example."""
+"""Targets of a prompt router: models and an inference profile. The account number is from AWS's examples."""
 
 
 @composite
 def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
     """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
-    `cached`: with or without the counts of the prompt cache; both if not given. `cacheDetails`, where the installed
-    botocore knows them, add up to `cacheWriteInputTokens`, in entries with a time to live each. Source: the 356 answers
-    that are recorded all add up so. Numbers are up to two million, a model's longest context.
+    `cached` selects usages with or without the counts of the prompt cache, by default both. The entries of
+    `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of botocore do not have
+    them. Source: all 356 recorded answers add up like this. Numbers are at most two million, a model's longest context.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)
@@ -59,7 +59,7 @@ def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
 
 @composite
 def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS PerformanceConfigurations.
+    """AWS PerformanceConfigurations: dicts with one of the latencies in botocore's model.
 
     >>> from hypothesis import find
     >>> find(performance_configs(), lambda config: True)
@@ -70,7 +70,7 @@ def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS ServiceTiers; raises NotInModel, when drawn, where the installed botocore does not know them.
+    """AWS ServiceTiers. Raises NotInModel, when drawn, if the installed botocore does not have them.
 
     >>> from hypothesis import find
     >>> find(service_tiers(), lambda tier: tier["type"] == "flex")
@@ -81,10 +81,10 @@ def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """AWS ConverseTraces and ConverseStreamTraces: what a prompt router chose, what a guardrail found, or both.
+    """AWS ConverseTraces and ConverseStreamTraces: a prompt router's choice, a guardrail's findings, or both.
 
-    `guardrails` are GuardrailTraceAssessments that every trace then has; by default some have one of
-    `guardrail_traces()`.
+    `guardrails` is a strategy for GuardrailTraceAssessments; if given, every trace has one. By default, some traces
+    have one of `guardrail_traces()`.
 
     >>> from hypothesis import find
     >>> find(traces(), lambda trace: True)

@@ -18,10 +18,11 @@ from converse_strategies.requests import asked, converse_requests
 
 
 class Refused(NamedTuple):
-    """A request that Bedrock refuses: the keyword arguments of boto3's `converse`, or of `converse_stream`.
+    """A request that Bedrock refuses.
 
-    `operation` is Converse or ConverseStream; `rule` is the name of the broken rule, `message` Bedrock's message.
-    `unmodified` is the request before it was broken, which Bedrock accepts.
+    `request` has the keyword arguments of boto3's `converse` or `converse_stream`; `operation` is Converse or
+    ConverseStream; `rule` is the name of the broken rule, `message` Bedrock's message. `unmodified` is the request
+    before the rule was broken, which Bedrock accepts.
     """
 
     request: Json
@@ -53,10 +54,10 @@ MODELS: Final = (
     "us.openai.gpt-6-astra",
     "nvidia.nemotron-nano-12b-v2",
 )
-"""A model for each rule, at least."""
+"""The models of the drawn requests: at least one to which each rule applies."""
 
 _STREAMED: Final = ("some_stream_no_tools",)
-"""The rules that are of ConverseStream alone."""
+"""The names of the rules that apply only to ConverseStream."""
 
 
 @composite
@@ -64,11 +65,10 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `unmodified`
     one.
 
-    Their model is one that the rule is known of. `rules` are names of rules, all of them if not given; those that are
-    held against requests only at the level "strict" are among them, those that are only noted are not. `texts` is what
-    is said. boto's own validation lets them pass; what it does not let pass is not drawn. Source:
-    `converse_harness.bedrock.rules`, which names who saw each message. Raises InvalidArgument, when drawn, for an
-    unknown rule.
+    The rule applies to the model of the request. `rules` are names of rules, by default all that refuse requests, some
+    of them only at the level "strict". `texts` is a strategy for texts. boto's own validation accepts every drawn
+    request. Source: `converse_harness.bedrock.rules`, which names a witness of each message. Raises InvalidArgument,
+    when drawn, for an unknown rule.
 
     >>> from hypothesis import find
     >>> refused = find(refused_requests(rules=["first_message_is_the_users"]), lambda refused: True)

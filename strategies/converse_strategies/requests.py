@@ -22,16 +22,16 @@ from converse_strategies.message import MAX_CACHE_POINTS, conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
 
 EFFORTS: Final = ("low", "medium", "high")
-"""How hard a model may be asked to think."""
+"""The values of `OutputConfig.effort`: how hard a model thinks."""
 
 LEAST_MOST_TOKENS: Final = 2048
-"""The smallest number of tokens that a model is limited to: Bedrock refuses a `maxTokens` beyond its model's."""
+"""The smallest output limit of any model, in tokens: Bedrock refuses a `maxTokens` above the limit of the model."""
 
 PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
-"""A prompt of Prompt management, as a model id. The account is AWS's example."""
+"""The ARN of a prompt in Prompt management, used as a model id. The account number is from AWS's examples."""
 
 _ANY_MODEL: Final = "my-model"
-"""The id of no model: what no single family takes is sent to it."""
+"""A model id of no known family, for a request that none of `leaves.MODEL_IDS` accepts."""
 
 
 @composite
@@ -48,19 +48,19 @@ def converse_requests(
 ) -> Json:
     """Requests that Bedrock takes of their model, as the keyword arguments of boto3's `converse` and `converse_stream`.
 
-    The messages are those of `conversations()`, which says what `min_turns`, `max_turns` and `kinds` are; the assistant
-    uses the tools of `toolConfig` and no others. About half of the requests have one, all of them if `tool_configs`,
-    which are ToolConfigurations, are given. Other members are there at times: no more than four cache points,
-    `maxTokens` that all models allow, and for a prompt of Prompt management, which `model_ids` may give,
-    `promptVariables` instead of what such a prompt forbids. With `stream`, `guardrailConfig` is that of ConverseStream
-    alone, and the model is one that streams so. Source: AWS's model, and `converse_harness.bedrock.rules`. Raises
-    InvalidArgument, when drawn, for an unknown kind, and for what is no ToolConfiguration.
+    The messages are those of `conversations()`, which describes `min_turns`, `max_turns` and `kinds`; the assistant
+    uses only the tools of `toolConfig`. About half of the requests have a `toolConfig`; every request has one if
+    `tool_configs`, a strategy for ToolConfigurations, is given. Other members are optional: at most four cache points,
+    a `maxTokens` that all models allow, and for a prompt of Prompt management as the model id, `promptVariables`
+    instead of the members that such a prompt forbids. With `stream`, the request is one for ConverseStream, with its
+    kind of `guardrailConfig`. Source: AWS's model, and `converse_harness.bedrock.rules`. Raises InvalidArgument, when
+    drawn, for an unknown kind and for an invalid ToolConfiguration.
 
     >>> from hypothesis import find
     >>> find(converse_requests(), lambda request: True)
     {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
     """
-    # The maker is drawn first and the model is decided last, among the maker's models that accept the request.
+    # `which` is drawn first, but the model is chosen last, among the models that accept the request.
     which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
     model_id = draw(model_ids) if model_ids is not None else PROMPT if which == len(leaves.MODEL_IDS) else ""
     from_prompt = ":prompt/" in model_id
@@ -90,7 +90,7 @@ def converse_requests(
 
 
 def asked(operation: str, request: Json) -> RuleRequest:
-    """A request as the rules see it."""
+    """A request in the form that the rules check: its body is JSON, without the model id."""
     body = {name: value for name, value in request.items() if name != "modelId"}
     return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))
 
@@ -101,13 +101,13 @@ def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
     guarded = st.fixed_dictionaries({"guardContent": st.fixed_dictionaries({"text": text})})
     points = st.fixed_dictionaries({"cachePoint": leaves.CACHE_POINTS})
     blocks = st.lists(text | points | guarded, min_size=1, max_size=3)
-    # A cache point at the beginning has nothing to cache.
+    # Remove cache points at the beginning: no block before them can be cached.
     return leaves.made(blocks, lambda found: [*dropwhile(lambda block: "cachePoint" in block, found)])
 
 
 @cached
 def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
-    """AWS InferenceConfigurations that every model takes: `maxTokens` within all limits, no blank stop sequence.
+    """AWS InferenceConfigurations that every model accepts: `maxTokens` within all limits, no blank stop sequence.
 
     `texts` is a strategy for stop sequences.
 
@@ -122,10 +122,10 @@ def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 
 @cached
 def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
-    """AWS OutputConfigs: a JSON Schema, as text, that the answer is to satisfy, and how hard to think.
+    """AWS OutputConfigs: a JSON Schema, as text, that the answer has to satisfy, and the effort of the model.
 
-    `texts` is a strategy for the schema's description. Raises InvalidArgument, when drawn, where the installed botocore
-    does not have them.
+    `texts` is a strategy for the schema's description. Raises InvalidArgument, when drawn, if the installed botocore
+    does not have OutputConfigs.
 
     >>> from hypothesis import find
     >>> config = find(output_configs(), lambda config: "textFormat" in config)
@@ -171,7 +171,7 @@ _OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]]
     "serviceTier": lambda texts: metadata.service_tiers(),
     "outputConfig": lambda texts: output_configs(texts=texts),
 }
-"""What a request may say beside its messages and tools."""
+"""Strategies for the members of a request other than messages and tools."""
 
 _OF_PROMPTS: Final = (
     _GUARDRAIL,
@@ -180,4 +180,4 @@ _OF_PROMPTS: Final = (
     "performanceConfig",
     "serviceTier",
 )
-"""What of it goes with a prompt of Prompt management: the rest is in the prompt."""
+"""The optional members that are allowed with a prompt of Prompt management, which contains the other members."""

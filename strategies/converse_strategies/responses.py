@@ -34,8 +34,8 @@ def replies(
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
-    Half of them are messages, cut as the model family of the request does it; half are exact events, cut anywhere. The
-    arguments are those of `stream_events`. Errors, pauses and breaches are added to one by its own methods:
+    Half of them are messages, cut into events as the model family of the request does; half are exact events, cut
+    anywhere. The arguments are those of `stream_events`. Methods of Reply add errors, pauses and faults:
     `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
 
     >>> from hypothesis import find
@@ -67,9 +67,9 @@ def converse_responses(
 ) -> dict[str, Any]:
     """AWS ConverseResponses: a message, why it stopped, usage that adds up, metrics, and at times the other members.
 
-    `kinds`, `max_blocks` and `texts` are those of `assistant_messages()`; `stop_reasons` are by default all that go
-    with the blocks; `traces` are ConverseTraces that every response then has. Raises InvalidArgument, when drawn, for
-    an unknown kind.
+    `kinds`, `max_blocks` and `texts` are those of `assistant_messages()`. `stop_reasons` is a strategy, by default for
+    all stop reasons that are possible after the blocks. `traces` is a strategy for ConverseTraces; if given, every
+    response has one. Raises InvalidArgument, when drawn, for an unknown kind.
 
     >>> from hypothesis import find
     >>> response = find(converse_responses(kinds=["toolUse"]), lambda response: True)
@@ -93,7 +93,7 @@ _ARGUMENTS: Final = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""What `reply.message` calls members of a response."""
+"""The arguments of `reply.message` whose names differ from those of the response's members."""
 
 _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
@@ -101,7 +101,7 @@ _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application
 
 @composite
 def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
-    """Calls of Converse and ConverseStream: a conversation that Bedrock takes, and an answer that arrived whole.
+    """Calls of Converse and ConverseStream: a conversation that Bedrock accepts, and a completely received answer.
 
     >>> from hypothesis import find
     >>> call = find(calls(), lambda call: True)

@@ -1,4 +1,4 @@
-"""Strategies for any shape of AWS's model, derived from the installed botocore, with strings for its Java patterns."""
+"""Strategies for any shape of AWS's model in the installed botocore; strings match the model's Java patterns."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from converse_strategies.leaves import cached, composite, sampled
 Strings = st.SearchStrategy[str]
 
 _ANYTHING: Final = r"[\s\S]*"
-"""The pattern that refuses nothing."""
+"""A pattern that matches every string."""
 
 
 @cache
 def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
-    """Strings that match a Java pattern as a whole, of some length in characters; any strings without a pattern.
+    """Strings of `low` to `high` characters that match a whole Java pattern; without a pattern, any such strings.
 
     A pattern that Python cannot compile is ignored, as in `converse_harness.bedrock.validate`.
 
@@ -49,19 +49,19 @@ Draw = Callable[[st.DrawFn], Any]
 Item = TypeVar("Item")
 
 MOST_ITEMS: Final = 3
-"""Items of a list and entries of a map, unless the model asks for more."""
+"""Most items of a list and entries of a map, unless the model requires more."""
 
 MOST_BYTES: Final = 48
-"""Bytes of a blob, unless the model asks for more."""
+"""Most bytes of a blob, unless the model requires more."""
 
 REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
     "ConversationalModelId": leaves.model_ids,
     "InvokeModelIdentifier": leaves.model_ids,
 }
-"""Shapes whose pattern lets almost anything through, and what they are drawn from."""
+"""Shapes whose pattern matches almost any string, and the strategies from which they are drawn instead."""
 
 _RARE: Final = 8
-"""How many events a stream's union has for each exception."""
+"""Other events of a stream are drawn at least this many times as often as exceptions."""
 
 
 @composite
@@ -72,15 +72,15 @@ def values(
     overrides: Mapping[str, Strategy] | None = None,
     texts: st.SearchStrategy[str] | None = None,
 ) -> Any:
-    """Values of a shape of AWS's model: of a structure dicts, of a blob bytes, of a timestamp aware datetimes.
+    """Values of a shape of AWS's model: dicts for structures, bytes for blobs, aware datetimes for timestamps.
 
     Optional members are often absent, lists and maps have three items at the most, blobs 48 bytes, and exceptions are
-    rare among the events of a stream. What AWS sends beyond its model is not drawn.
+    rare among the events of a stream. Members that AWS sends beyond its model are not drawn.
 
-    `overrides` are strategies by the name of a shape (`ToolUseId`) or of a member (`ToolUseBlock.input`, which goes
-    before the shape of that member); what they draw is taken as it is. `texts` is what strings without an enum or a
-    pattern are drawn from. Raises InvalidArgument, when drawn, for a shape or an override that the installed botocore's
-    model does not have. Source: the model.
+    `overrides` are strategies by the name of a shape (`ToolUseId`) or of a member (`ToolUseBlock.input`, which takes
+    precedence over the member's shape); their values are not checked. `texts` is a strategy for strings without an enum
+    or a pattern. Raises InvalidArgument, when drawn, for a shape or an override that the installed botocore's model
+    does not have. Source: the model.
 
     >>> from hypothesis import find
     >>> find(values("ContentBlock"), lambda block: "toolUse" in block)
@@ -123,7 +123,7 @@ def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
 
 
 class _Compiler:
-    """Compiles shapes to functions that draw their values, with the overrides of one strategy."""
+    """Compiles shapes to functions that draw their values; caches them for one set of overrides and texts."""
 
     def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
         self._overrides = overrides
@@ -131,9 +131,9 @@ class _Compiler:
         self._made: dict[str, Draw] = {}
 
     def of(self, shape: bedrock.Shape) -> Draw:
-        """The function that draws a shape; for a recursive shape, one that looks the function up at each call."""
+        """The function that draws a shape; inside a recursive shape, a function that looks it up at each call."""
         if shape.name not in self._made:
-            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (it is not made yet)
+            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (no function exists yet)
             self._made[shape.name] = self._compile(shape)
         return self._made[shape.name]
 
@@ -143,7 +143,7 @@ class _Compiler:
         if shape.name in REAL:
             return _from(REAL[shape.name]())
         if bedrock.is_document(shape):
-            # Nulls only inside, because AWS leaves out members rather than send null.
+            # A document is never null itself: AWS omits a member instead of sending null.
             return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
         if shape.type_name == "structure":
             return self._union(shape) if bedrock.is_union(shape) else self._structure(shape)
@@ -182,10 +182,10 @@ def _is_exception(shape: bedrock.Shape) -> bool:
 
 
 def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
-    """Draw some of the items, in their order, at rising positions; the first position that does not rise ends it.
+    """Yield some of the items, in their order: draw positions until one is not greater than the position before.
 
-    This takes fewer draws than one per item, makes few items likely, and lets shrinking remove an item with what is
-    drawn for it.
+    This takes fewer draws than one per item, makes few items likely, and lets shrinking remove an item together with
+    the draws for it.
     """
     last = 0
     while last < len(items):
@@ -249,7 +249,7 @@ def _blobs(shape: bedrock.Shape) -> Strategy:
 
 
 def _timestamps(shape: bedrock.Shape) -> Strategy:
-    """Times of this century with milliseconds, as JSON has them."""
+    """UTC times from 2000 to 2099 in whole milliseconds, the precision of the JSON."""
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
     return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 

@@ -19,7 +19,7 @@ from converse_strategies.leaves import Json, Texts, cached, composite, sampled
 from converse_strategies.media import documents, images
 
 Spec = Mapping[str, Any]
-"""A Tool, a ToolSpecification (its schema bare or under `json`, as strands and AWS write it), or a schema alone."""
+"""A Tool, a ToolSpecification (its schema bare as in Strands, or under `json` as in AWS), or a schema alone."""
 
 
 @composite
@@ -28,8 +28,9 @@ def tool_specs(
 ) -> dict[str, Any]:
     """AWS ToolSpecifications: a name, a description, a JSON Schema whose type is `object`.
 
-    `schemas` is a strategy for the schema, by default `json_schemas()`, with `strict` now and then where the model has
-    it; its schema then has neither limits nor members that it does not name. `texts` is a strategy for the description.
+    `schemas` is a strategy for the schema, by default `json_schemas()`. By default, some specifications are `strict`,
+    if the installed botocore has this member: their schemas have no limits, and allow only the members that they name.
+    `texts` is a strategy for the description.
 
     >>> from hypothesis import find
     >>> find(tool_specs(), lambda spec: True)
@@ -51,7 +52,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     """AWS Tools: a toolSpec, a systemTool (one that the service runs), or a cachePoint.
 
     `kinds` are the members of Tool to choose from, by default all that the installed botocore has. Raises
-    InvalidArgument, when drawn, for another.
+    InvalidArgument, when drawn, for an unknown kind.
 
     >>> from hypothesis import find
     >>> find(tools(kinds=["cachePoint"]), lambda tool: True)
@@ -67,7 +68,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
     """Inputs of a tool: objects that satisfy its schema.
 
     `schema` is a JSON Schema, bare or under `json`, or a whole Tool or ToolSpecification. `texts` is a strategy for
-    strings. Raises InvalidArgument, when drawn, if its type is not `object`, and as `schema_values` does.
+    strings. Raises InvalidArgument, when drawn, if the schema's type is not `object`, or if `schema_values` raises.
 
     >>> from hypothesis import find
     >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)
@@ -82,8 +83,8 @@ def tool_uses(
 ) -> dict[str, Any]:
     """AWS ToolUseBlocks; of a tool if its spec is given, and then the input satisfies its schema.
 
-    `spec` is an AWS ToolSpecification, the Tool around it, a JSON Schema alone (then the name is any), or a strategy
-    for them. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for anything else.
+    `spec` is an AWS ToolSpecification, the Tool around it, a JSON Schema alone (then any name is drawn), or a strategy
+    for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any other `spec`.
 
     >>> from hypothesis import find
     >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
@@ -105,8 +106,8 @@ def invalid_tool_uses(
 ) -> dict[str, Any]:
     """AWS ToolUseBlocks that are wrong for a tool: the input breaks its schema in one place, or the name is another.
 
-    The input is an object all the same, as models are held to. `spec` and `texts` are as those of `tool_uses`. Raises
-    InvalidArgument, when drawn, if nothing could be wrong: for a schema alone that allows every object.
+    The input is always an object, as in every model's output. `spec` and `texts` are those of `tool_uses`. Raises
+    InvalidArgument, when drawn, if no tool use can be wrong: for a schema without a name that allows every object.
 
     >>> from hypothesis import find
     >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
@@ -141,10 +142,10 @@ def tool_results(
 ) -> dict[str, Any]:
     """AWS ToolResultBlocks; those that answer a tool use, if it is given.
 
-    `tool_use` is an AWS ToolUseBlock, the ContentBlock around it, or a strategy for them. `kinds` are the members of
-    ToolResultContentBlock to choose from: JSON is always an object, texts are not blank, an error has content, and
-    names of documents differ. Source: what Bedrock refuses beyond its model, as its users report it. Raises
-    InvalidArgument, when drawn, for an unknown kind and for what is no tool use.
+    `tool_use` is an AWS ToolUseBlock, the ContentBlock around it, or a strategy for these. `kinds` are the members of
+    ToolResultContentBlock to choose from. JSON is always an object, texts are not blank, an error has content, and
+    names of documents differ. Source: refusals that Bedrock's users report, beyond AWS's model. Raises InvalidArgument,
+    when drawn, for an unknown kind and for an invalid tool use.
 
     >>> from hypothesis import find
     >>> use = {"toolUseId": "tooluse_1", "name": "get_weather", "input": {}}
@@ -169,8 +170,8 @@ def tool_results(
 def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = None) -> dict[str, Any]:
     """AWS ToolConfigurations: tools whose names differ, and a choice that names one of them.
 
-    There is at least one toolSpec and at most `max_tools`; a systemTool and a cachePoint come after them, where the
-    installed botocore has them. `texts` is a strategy for descriptions.
+    There are one to `max_tools` toolSpecs; a systemTool, if the installed botocore has it, and a cachePoint may follow.
+    `texts` is a strategy for descriptions.
 
     >>> from hypothesis import find
     >>> find(tool_configs(), lambda config: "tool" in config.get("toolChoice", {}))["toolChoice"]
@@ -197,8 +198,9 @@ def tool_choices(
 ) -> dict[str, dict[str, Any]]:
     """AWS ToolChoices: auto, any, or one tool by its name.
 
-    `tool_config` is the ToolConfiguration that it is for, or the names of its tools; without it the name is any. A
-    configuration without a toolSpec has no tool to name. Raises InvalidArgument, when drawn, for any other value.
+    `tool_config` is the ToolConfiguration of the request, or the names of its tools; without it, any name is drawn. For
+    a ToolConfiguration without a toolSpec, the choice is auto or any. Raises InvalidArgument, when drawn, for an empty
+    list of names and for a string.
 
     >>> from hypothesis import find
     >>> [find(tool_choices(["f"]), lambda choice, kind=kind: kind in choice) for kind in ("auto", "any", "tool")]
@@ -231,14 +233,14 @@ RESULTS: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] =
     "image": lambda texts: images(),
     "document": lambda texts: documents(),
 }
-"""What a result is made of: members of ToolResultContentBlock, the simplest first."""
+"""Strategies for the members of ToolResultContentBlock, the simplest first."""
 
 _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
     "toolSpec": tool_specs,
     "systemTool": lambda: _SYSTEM_TOOLS,
     "cachePoint": _cache_points,
 }
-"""The members of Tool."""
+"""Strategies for the members of Tool."""
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
@@ -246,13 +248,13 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def _inside(value: object, name: str) -> Mapping[str, Any] | None:
-    """The mapping that a mapping has under this name, or itself if it has no such member; None for what is neither."""
+    """The mapping under a name in `value`, or `value` if it has no such member; None if the result is no mapping."""
     outer = _mapping(value)
     return outer if outer is None or name not in outer else _mapping(outer[name])
 
 
 def _read(function: str, spec: object) -> tuple[str | None, Json]:
-    """The name of a tool, if it has one, and its schema. Raises InvalidArgument for other values."""
+    """The name of a tool (None for a schema alone) and its schema. Raises InvalidArgument for any other `spec`."""
     tool = _inside(spec, "toolSpec")
     schema = _inside(tool, "inputSchema")
     name = tool.get("name") if tool is not None and schema is not tool else None

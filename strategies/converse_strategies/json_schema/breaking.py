@@ -1,4 +1,4 @@
-"""Values that break a JSON Schema in exactly one place, with the place and the keyword."""
+"""A strategy for values that break a JSON Schema in exactly one place, with the place and the keyword."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]
-"""What a keyword says and a value -> values in its stead that may break the keyword."""
+"""(the keyword's value in the schema, a value) -> replacements for the value that may break the keyword."""
 
 _FAR: Final = 10_000
-"""Beyond this, a length is not exceeded."""
+"""A maximum length from this number on is not broken, because the values would be too large."""
 
 _T = TypeVar("_T")
 
@@ -47,9 +47,9 @@ def broken_values(
 ) -> BrokenValue:
     """Values that break a JSON Schema in exactly one place, each with the place and the keyword, as BrokenValue.
 
-    They are values of `schema_values(schema, texts=texts)` in which one thing is changed: of another type, out of
-    bounds, not in the enum, a required member missing, and so on for every keyword. Raises InvalidArgument, when drawn,
-    for a schema that nothing can break, and for all that `schema_values` refuses.
+    Each is a value of `schema_values(schema, texts=texts)` with one change: another type, a number out of bounds, a
+    value that is not in the enum, a required member missing, and so on for every keyword. Raises InvalidArgument, when
+    drawn, for a schema that allows every value, and for every schema that `schema_values` rejects.
 
     >>> from hypothesis import find
     >>> days = {"type": "object", "properties": {"days": {"type": "integer", "maximum": 7}}}
@@ -67,7 +67,7 @@ def broken_values(
 def draw_broken(
     draw: st.DrawFn, function: str, schema: object, texts: st.SearchStrategy[str] | None, *, objects: bool = False
 ) -> BrokenValue | None:
-    """Draw a value that breaks a schema, an object if asked; None if no such value can break it."""
+    """Draw a value that breaks a schema, with `objects` always an object; None if every such value satisfies it."""
     root, choice = plan(function, schema, texts, objects=objects)
     nodes = [*root.known.values()]
     asked = {(node, keyword) for node in nodes for keyword in _breakable(node)}
@@ -81,7 +81,7 @@ def draw_broken(
 
 
 def _breakable(node: Node) -> list[str]:
-    """The keywords that ask for something of a value itself, not of what is in it alone."""
+    """The keywords of a node that restrict a value itself, not only the values nested in it."""
     return [
         keyword
         for keyword, said in node.keywords.items()
@@ -92,7 +92,7 @@ def _breakable(node: Node) -> list[str]:
 
 
 _COUNTS: Final = frozenset({"minItems", "minLength", "minProperties", "required", "uniqueItems"})
-"""What asks for nothing if it is 0, false or empty."""
+"""Keywords that restrict nothing if their value is 0, false or empty."""
 
 _MOST: Final = frozenset({"maxItems", "maxLength", "maxProperties"})
 
@@ -117,13 +117,13 @@ def _broken(draw: st.DrawFn, root: Node, value: Any, objects: bool) -> BrokenVal
 
 
 def _from(draw: st.DrawFn, some: list[_T]) -> list[_T]:
-    """All of some items, in their order, starting at a drawn one and wrapping around."""
+    """The items, rotated so that a drawn item is the first."""
     first = draw(st.integers(0, len(some) - 1)) if len(some) > 1 else 0
     return some[first:] + some[:first]
 
 
 def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Path, Node, Any]]:
-    """Yield every place of a value with each schema node that applies there."""
+    """Yield (path, node, value at the path) for every place in a value and each schema node that applies there."""
     here = list(dict.fromkeys(each for node in nodes for each in applying(node, value)))
     for node in here:
         yield path, node, value
@@ -138,7 +138,7 @@ def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Pat
 
 
 def _replaced(value: Any, path: Path, other: Any) -> Any:
-    """A copy of a value with another value at one place."""
+    """A copy of a value with `other` in place of the value at `path`."""
     if not path:
         return other
     copied = value.copy()
@@ -152,7 +152,7 @@ def _samples() -> Iterator[Any]:
 
 
 def _others(said: Any, value: Any) -> Iterator[Any]:
-    """Values that differ from a value, those of its own type first."""
+    """Replacements for a value: a different string or number for one of these, then a sample of each kind."""
     if isinstance(value, str):
         yield value + "0"
     elif is_number(value):
@@ -161,7 +161,7 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """Nothing to change here: the keyword's constraints apply to values below it."""
+    """No replacements: the keyword only applies other schemas, whose own keywords are broken instead."""
     return ()
 
 
@@ -174,7 +174,7 @@ def _forbidden(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _more(value: Mapping[str, Any], count: int, member: Any = None) -> dict[str, Any]:
-    """So many members with names that an object does not have."""
+    """`count` new members, with names that the object does not have."""
     names = (name for name in map("unknown{}".format, itertools.count(1)) if name not in value)
     return dict.fromkeys(islice(names, count), member)
 
@@ -213,4 +213,4 @@ BREAKS: Final[Mapping[str, Break]] = {
     "minProperties": lambda said, value: [dict([*value.items()][: said - 1])],
     "maxProperties": lambda said, value: [{**value, **_more(value, said + 1 - len(value))}],
 }
-"""For every keyword of KEYWORDS, what to put in the place of a value to break it; what still satisfies is not used."""
+"""How each keyword of KEYWORDS is broken; a replacement that still satisfies the schema is not used."""

@@ -1,8 +1,8 @@
 """Compile a JSON Schema into a plan from which values are drawn.
 
 The unit is a conjunction: a set of nodes that a value must satisfy together. References and `allOf` enlarge it, `anyOf`
-and `oneOf` split it into alternatives. The result is one plain set of keywords per alternative, from which each kind of
-value uses its own.
+and `oneOf` split it into alternatives. The result is one flat set of keywords per alternative; each kind of value uses
+the keywords that apply to this kind.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from hypothesis import strategies as st
 
 _MOST: Final = 256
-"""How many combinations of `anyOf` and `oneOf` one value may have."""
+"""The largest supported number of combinations of `anyOf` and `oneOf` branches for one value."""
 
 
 class Plain(NamedTuple):
-    """Nodes whose own keywords a value must satisfy, and nodes that it must not satisfy."""
+    """`nodes`: a value must satisfy the own keywords of each. `wrong`: a value must satisfy none of these nodes."""
 
     nodes: tuple[Node, ...] = ()
     wrong: tuple[Node, ...] = ()
 
     def merged(self, other: Plain) -> Plain:
-        """The nodes of both."""
+        """The union of two Plains, without duplicates."""
         return Plain(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self, other, strict=True)))
 
 
 class Compiler:
-    """Compiles one schema into Choices, each of which is made only once; `texts` replaces any text."""
+    """Compiles one schema into Choices, one per set of nodes; `texts` draws strings without a pattern or a format."""
 
     def __init__(self, schema: Any, texts: st.SearchStrategy[str] | None) -> None:
         self.root = Node("#", schema)
@@ -51,12 +51,12 @@ class Compiler:
         self._forms: dict[Node, list[Plain] | None] = {}
 
     def choice(self, *nodes: Node) -> Choice:
-        """The Choice for values that satisfy all of some nodes; its height is infinite if there are none."""
+        """The Choice for values that satisfy all given nodes; its height is infinite if no value satisfies them."""
         known = len(self._choices)
         try:
             found = self._choice(nodes)
         except InvalidArgument:
-            self._choices.clear()  # what was begun is not whole
+            self._choices.clear()  # the Choices and forms made so far may be incomplete
             self._forms.clear()
             raise
         if len(self._choices) > known:
@@ -79,7 +79,7 @@ class Compiler:
         return choice
 
     def _settle(self) -> None:
-        """Compute the heights of all Choices, and find those that lead back to themselves."""
+        """Compute the heights of all Choices, and mark the Choices that lead back to themselves."""
         before: list[float] = []
         while before != (heights := [choice.height for choice in self._choices.values()]):
             before = heights
@@ -89,7 +89,7 @@ class Compiler:
             choice.find_recursion()
 
     def _forms_of(self, node: Node) -> list[Plain]:
-        """The plain sets of keywords to which a node reduces."""
+        """The Plains to which a node reduces, one for each combination of its `anyOf` and `oneOf` branches."""
         if node in self._forms:
             known = self._forms[node]
             if known is None:
@@ -142,15 +142,15 @@ class Compiler:
         return found
 
     def number(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """Numbers, or those with or without a fraction alone."""
+        """The Alternative for numbers of the given kinds: integers, fractions, or both."""
         return Scalar(scalars.numbers(nodes, kinds))
 
     def string(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """Strings."""
+        """The Alternative for strings."""
         return Scalar(scalars.texts(nodes, self._texts))
 
     def array(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """Arrays."""
+        """The Alternative for arrays."""
         low, high = scalars.sizes(nodes, "minItems", "maxItems")
         first = max((len(node.keywords.get("prefixItems", ())) for node in nodes), default=0)
         rest = [node for each in nodes for node in schemas_at(each, first)]
@@ -164,7 +164,7 @@ class Compiler:
         )
 
     def object(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """Objects."""
+        """The Alternative for objects."""
         low, high = scalars.sizes(nodes, "minProperties", "maxProperties")
         required = dict.fromkeys(name for several in said(nodes, "required").values() for name in several)
         if high is not None and len(required) > high:
@@ -210,15 +210,16 @@ _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]],
     "array": Compiler.array,
     "object": Compiler.object,
 }
-"""How the values of a type are made."""
+"""The function that makes the Alternative for each JSON type."""
 
 
 def plan(
     function: str, schema: object, texts: st.SearchStrategy[str] | None = None, *, objects: bool = False
 ) -> tuple[Node, Choice]:
-    """The root of a schema, and the Choice of its values, objects only if asked.
+    """The root node of a schema, and the Choice of its values; with `objects`, of the objects alone.
 
-    Raises InvalidArgument, with the name of the function, also for a value that is not JSON.
+    Raises InvalidArgument for a schema that is not JSON, is not supported, or allows no value; the message begins with
+    `function`, the name of the public strategy.
     """
     try:
         text = json.dumps(schema, allow_nan=False)
@@ -253,7 +254,7 @@ def _product(node: Node, some: list[Plain], others: list[Plain]) -> list[Plain]:
 
 
 def _target(node: Node) -> Node:
-    """The target of a node that consists only of a reference."""
+    """The node at the end of a chain of `$ref`; the node itself if it has other keywords."""
     seen = {node}
     while set(node.keywords) == {"$ref"}:
         node = node.target()
@@ -264,7 +265,7 @@ def _target(node: Node) -> Node:
 
 
 def _kinds(nodes: Sequence[Node], wrong: Sequence[Node]) -> frozenset[str]:
-    """The allowed kinds of values; without `type`, those that the keywords limit. Raises Contradiction."""
+    """The kinds that `type` allows, or without `type` those that the keywords restrict. Raises Contradiction."""
     kinds = frozenset(KINDS)
     said_types = said(nodes, "type")
     for allowed in said_types.values():
@@ -302,5 +303,5 @@ def _members(nodes: Sequence[Node], name: str) -> list[Node]:
 
 
 def _below(nodes: Sequence[Node], keyword: str) -> list[Node]:
-    """The schemas that a keyword has in some nodes."""
+    """The subschemas under a keyword, one from each node that has the keyword."""
     return [node.child(keyword) for node in nodes if keyword in node.keywords]

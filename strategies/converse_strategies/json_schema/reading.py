@@ -18,7 +18,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.json_values import is_array, is_number, is_object
 
 KINDS: Final = ("null", "boolean", "integer", "fraction", "string", "array", "object")
-"""The kinds of JSON values, the simplest first; a number is an integer, 1.0 included, or a fraction."""
+"""The kinds of JSON values, the simplest first; a number is an `integer` (also 1.0) or a `fraction`."""
 
 TYPES: Final[Mapping[str, frozenset[str]]] = {
     "null": frozenset({"null"}),
@@ -29,7 +29,7 @@ TYPES: Final[Mapping[str, frozenset[str]]] = {
     "array": frozenset({"array"}),
     "object": frozenset({"object"}),
 }
-"""What the keyword `type` may say, and the kinds of values that it means."""
+"""The kinds of values that each name in the keyword `type` allows."""
 
 
 def _is_schema(value: object) -> bool:
@@ -89,11 +89,11 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     ),
     "values": ("a list of at least one value", lambda value: is_array(value) and bool(value)),
 }
-"""The kinds of values that keywords have: in words, and how they are told."""
+"""The kinds of values that keywords take, each with its description and a function that checks a value."""
 
 
 class Keyword(NamedTuple):
-    """The kind of a keyword's value, and the type of values that it limits; empty for any type."""
+    """`takes`: the kind of the keyword's own value, from TAKES. `about`: the type that it restricts, empty for any."""
 
     takes: str
     about: str = ""
@@ -131,7 +131,7 @@ KEYWORDS: Final[Mapping[str, Keyword]] = {
     "minProperties": Keyword("count", "object"),
     "maxProperties": Keyword("count", "object"),
 }
-"""Every keyword that limits values and is understood."""
+"""Every supported keyword that restricts values."""
 
 ANNOTATIONS: Final = frozenset(
     {
@@ -155,10 +155,10 @@ ANNOTATIONS: Final = frozenset(
         "writeOnly",
     }
 )
-"""Keywords that say something and limit nothing; so do those that begin with `x-`."""
+"""Keywords that are ignored because they restrict nothing; those that begin with `x-` are ignored, too."""
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
-"""What a schema under `not` may consist of: its opposite can be made without trying."""
+"""The keywords that a schema under `not` may have, besides annotations: few values have to be drawn again."""
 
 
 def kind(value: object) -> str:
@@ -198,7 +198,7 @@ def key(value: Any) -> object:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    r"""Compile a pattern of JSON Schema for Python: `$` is the end of the text, `\d` and `\w` are ASCII.
+    r"""Compile a pattern of JSON Schema for Python: `$` matches only the end of the text, `\d` and `\w` only ASCII.
 
     Raises InvalidArgument for a pattern that Python's re cannot read, for example `\p{L}`.
 
@@ -215,7 +215,7 @@ _TOKENS: Final = re.compile(r"\\.|\[\^?\]?|\]|\(\?<(?![=!])|\$|.", re.DOTALL)
 
 
 def _python(pattern: str) -> Iterator[str]:
-    r"""A pattern's tokens, with `\Z` for `$` and `(?P<name>` for `(?<name>`, outside of classes of characters."""
+    r"""Yield a pattern's tokens; outside character classes, `$` becomes `\Z` and `(?<name>` becomes `(?P<name>`."""
     inside = False
     for token in _TOKENS.findall(pattern):
         if inside:
@@ -257,8 +257,8 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 class Node:
     """A node: a part of a schema that is itself a schema; `path` is its place, for example `#/properties/city`.
 
-    `keywords` are those that limit values; `never` marks the schema `false`; `known` are the nodes of the schema that
-    were read so far. Raises InvalidArgument for an unsupported keyword, with its path.
+    `keywords` are the node's own keywords without annotations; `never` marks the schema `false`; `known` contains the
+    nodes read so far, by path. Raises InvalidArgument, with the path, for an unsupported keyword or a wrong value.
     """
 
     def __init__(self, path: str, value: object, known: dict[str, Node] | None = None) -> None:
@@ -272,16 +272,16 @@ class Node:
         self._value: Any = value
 
     def child(self, *steps: str | int) -> Node:
-        """The node below this one: `child("properties", "city")`."""
+        """The node at a path below this node, for example `child("properties", "city")`."""
         path = self.path + "".join("/" + _escaped(str(step)) for step in steps)
         return self.known.get(path) or Node(path, reduce(getitem, steps, self._value), self.known)
 
     def children(self, keyword: str) -> list[Node]:
-        """The nodes that a keyword lists."""
+        """The nodes for the schemas in a keyword's list, such as that of `anyOf`."""
         return [self.child(keyword, index) for index in range(len(self.keywords.get(keyword, ())))]
 
     def target(self) -> Node:
-        """The node to which a `$ref` refers."""
+        """The node to which `$ref` refers. Raises InvalidArgument if there is none."""
         reference = str(self.keywords["$ref"])
         path = "#" + unquote(reference[1:])
         if path in self.known:

@@ -15,34 +15,34 @@ from converse_strategies.json_schema.reading import Node, compiled
 from converse_strategies.json_schema.validation import FORMATS, satisfies
 
 APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
-"""Keywords that lead to other nodes for the same value."""
+"""Keywords that apply other nodes to the same value."""
 
 _FAR: Final = 2**53
-"""How far integers go where nothing limits them: what every reader of JSON can hold."""
+"""How far integers range without a bound: every JSON reader represents integers up to 2**53 exactly."""
 
 _MANY: Final = 10**6
 _LONG: Final = 32
-"""From this length on, a text is filled up rather than drawn."""
+"""Texts with a minimum length from this number on are padded, not drawn character by character."""
 
 _PRINTABLE: Final = "".join(map(chr, range(32, 127)))
 
 
 class Contradiction(Exception):
-    """Keywords that no value can satisfy together."""
+    """Raised for keywords that no value can satisfy together."""
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """The values of a keyword in some nodes, by their places."""
+    """The values of a keyword in some nodes, by path, for example `#/properties/city/minLength`."""
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
 def holds(nodes: Iterable[Node], value: Any) -> bool:
-    """Whether a value satisfies the own keywords of nodes, those aside that lead to other nodes for the same value."""
+    """Whether a value satisfies all keywords of some nodes except APPLICATORS."""
     return all(satisfies(node, each, value) for node in nodes for each in node.keywords if each not in APPLICATORS)
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
-    """The bounds for a length. Raises Contradiction."""
+    """The minimum and maximum length, from the keywords `low` and `high`. Raises Contradiction if none is left."""
     lowest = max(said(nodes, low).values(), default=0)
     highest = min(said(nodes, high).values(), default=None)
     if highest is not None and lowest > highest:
@@ -55,7 +55,7 @@ def _where(nodes: Sequence[Node]) -> str:
 
 
 class _Bounds:
-    """The bounds for numbers, each either inclusive or exclusive."""
+    """The tightest lower and upper bound for numbers: None, or (number, whether the bound is inclusive)."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         def bounds(keyword: str, exclusive: str) -> list[tuple[float, bool]]:
@@ -66,7 +66,7 @@ class _Bounds:
         self.high = min(bounds("maximum", "exclusiveMaximum"), default=None)
 
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
-        """The first and the last multiple of a step within the bounds; an open bound is `far` steps away."""
+        """The smallest and largest n for which n * step is within the bounds; a missing bound is `far` steps away."""
         low, high = -far, far
         if self.low is not None:
             at = _exact(self.low[0]) / step
@@ -79,7 +79,7 @@ class _Bounds:
         return low, max(high, low + far) if self.high is None else high
 
     def floats(self) -> tuple[float | None, float | None]:
-        """The first and the last float within the bounds. Raises OverflowError if they lie beyond all floats."""
+        """The smallest and largest float within the bounds, or None. Raises OverflowError for a huge bound."""
         low = high = None
         if self.low is not None:
             low = float(self.low[0])
@@ -96,7 +96,7 @@ _NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
 
 
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
-    """Numbers of the kinds integer and fraction, or of one of them. Raises Contradiction."""
+    """Numbers of the given kinds (integer, fraction) that satisfy the nodes. Raises Contradiction if none does."""
     bounds = _Bounds(nodes)
     steps = [_exact(number) for number in said(nodes, "multipleOf").values()]
     found = [*_integers(bounds, steps)] if "integer" in kinds else []
@@ -138,7 +138,7 @@ def _floats(bounds: _Bounds, alone: bool) -> Iterator[st.SearchStrategy[Any]]:
 
 
 def _exact(number: float) -> Fraction:
-    """A number as an exact fraction of its decimal form: 0.1 is a tenth."""
+    """The exact fraction of a number's decimal form: 1/10 for 0.1."""
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
@@ -159,12 +159,12 @@ _MANY_OF: Final[Mapping[str | None, tuple[int, int | None]]] = {
 
 
 _Class = tuple[str, int, int | None]
-"""Characters, with the least and the greatest count."""
+"""Allowed characters, the least count, and the greatest count or None."""
 
 
 @cache
 def _characters(pattern: str) -> _Class | None:
-    """The printable ASCII characters of a pattern that is one class, with least and greatest count; otherwise None."""
+    """The printable ASCII characters and counts of a pattern like `^[a-z]{3}$`, one repeated class; otherwise None."""
     found = _CLASS.fullmatch(pattern)
     if found is None:
         return None
@@ -179,7 +179,7 @@ def _characters(pattern: str) -> _Class | None:
 
 
 def texts(nodes: Sequence[Node], given: st.SearchStrategy[str] | None) -> st.SearchStrategy[str]:
-    """Texts that satisfy keywords, of the given ones if only their length is limited. Raises Contradiction."""
+    """Texts that satisfy the nodes, from `given` if no pattern or format applies. Raises Contradiction if none does."""
     low, high = sizes(nodes, "minLength", "maxLength")
     patterns = list(dict.fromkeys(said(nodes, "pattern").values()))
     formats = [name for name in said(nodes, "format").values() if name in FORMATS]
@@ -206,7 +206,7 @@ _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 @cache
 def _of_length(low: int, high: int | None, letters: str | None = None) -> st.SearchStrategy[str]:
-    """Any text of some letters with a length in these bounds; a long one is filled up, not drawn by the character."""
+    """Texts of `low` to `high` of these letters (None: any); for a large `low`, a shorter text is drawn and padded."""
     alphabet = st.characters(codec="utf-8") if letters is None else letters
     if low < _LONG:
         return st.text(alphabet, min_size=low, max_size=high)
@@ -225,5 +225,5 @@ def of_pattern(pattern: str) -> st.SearchStrategy[str]:
         return _of_length(found[1], found[2], found[0])
     if pattern.isascii() and not re.search(r"\\[uUxnrtfv0]", pattern):
         return st.from_regex(compiled(pattern), alphabet=st.characters(min_codepoint=32, max_codepoint=126))
-    # Older versions of hypothesis apply re.ASCII to literals too.
+    # Draw without re.ASCII, then filter: older versions of hypothesis apply this flag to literals, too.
     return st.from_regex(re.compile(compiled(pattern).pattern)).filter(compiled(pattern).search)

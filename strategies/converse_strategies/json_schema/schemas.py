@@ -1,4 +1,4 @@
-"""JSON Schemas such as tools have, and values that satisfy a schema."""
+"""Strategies for JSON Schemas of tools, and for values that satisfy a schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.leaves import Json, composite
 
 NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
-"""What parameters of tools are called."""
+"""Names of tool parameters."""
 
 _DEFINITIONS: Final[Mapping[str, Json]] = {
     "Point": {
@@ -34,7 +34,7 @@ _DEFINITIONS: Final[Mapping[str, Json]] = {
         "required": ["text"],
     },
 }
-"""What `$ref` of the schemas refers to: once a plain object, once one that holds itself."""
+"""The targets of `$ref`: a plain object, and an object that contains objects of its own kind."""
 
 SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string"},
@@ -46,7 +46,7 @@ SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string", "format": "date"},
     {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
 )
-"""Parameters without parts or limits: what every service takes, the ones that allow only constrained output too."""
+"""Schemas of parameters without nested values or limits, which tools with `strict` may have, too."""
 
 LIMITED: Final[tuple[Json, ...]] = (
     {"type": "integer", "minimum": 0, "maximum": 100},
@@ -77,15 +77,15 @@ LIMITED: Final[tuple[Json, ...]] = (
     {"$ref": "#/$defs/Point"},
     {"$ref": "#/$defs/Comment"},
 )
-"""Parameters with limits, parts or alternatives."""
+"""Schemas of parameters with limits, nested values or alternatives."""
 
 
 @composite
 def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
     """JSON Schemas such as the parameters of tools have: objects with typed properties, some of them required.
 
-    With nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The root's type is `object`,
-    which is what Bedrock takes; `schema_values` has values for every one.
+    They have nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The root's type is
+    `object`, as Bedrock requires; `schema_values` supports every one of them.
 
     >>> from hypothesis import find
     >>> find(json_schemas(), lambda schema: schema.get("required"))
@@ -95,7 +95,7 @@ def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
 
 
 def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
-    """Draw a schema of an object; a strict one has no limits, and allows no members beyond the named ones."""
+    """Draw a schema of an object; a strict schema has no limits, and allows only the members that it names."""
     schema = _draw_object(draw, max_properties, strict, _SCALARS() if strict else _SIMPLE(), 1)
     used = [name for name in _DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
     if used:
@@ -146,11 +146,11 @@ def schema_values(
     """Values that satisfy a JSON Schema of the kind that pydantic, strands-agents and langchain write for tools.
 
     JSON values: dict, list, str, int, float, bool, None. Source: JSON Schema 2020-12; the keywords are those of
-    `reading.KEYWORDS`, the formats those of `validation.FORMATS`. Where nothing gives a type, the keywords do: a schema
-    with `properties` gets objects. Members that a schema does not name come only where it says so
-    (`additionalProperties`, `patternProperties`), needs them, or names none. Recursion ends after a few turns. `texts`
-    is a strategy for strings whose pattern and format are free. Raises InvalidArgument, when drawn, for a keyword that
-    is not in the table, with its path, and for keywords that no value can satisfy together.
+    `reading.KEYWORDS`, the formats those of `validation.FORMATS`. Without `type`, the other keywords determine the
+    type: a schema with `properties` gets objects. Members that a schema does not name are drawn only if it mentions
+    them (`additionalProperties`, `patternProperties`), requires them, or has no `properties`. Recursion ends after a
+    few levels. `texts` is a strategy for strings without a pattern or a format. Raises InvalidArgument, when drawn, for
+    an unsupported keyword, with its path, and for keywords that no value can satisfy together.
 
     >>> from hypothesis import find
     >>> city = {"properties": {"name": {"minLength": 2}, "size": {"minimum": 3}}, "required": ["name"]}

@@ -1,4 +1,4 @@
-"""Check whether a value satisfies a schema, and draw and recognise string formats (one table).
+"""Check whether a value satisfies a schema; draw and check string formats (the table `FORMATS`).
 
 Source: JSON Schema 2020-12, section 7.3. An unknown format is only an annotation, as in JSON Schema.
 """
@@ -26,7 +26,7 @@ _DURATION: Final = r"P(?!\Z)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?!\Z)(\d+H)?(\d+M)?(\d
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A string format: a strategy for its texts, and a function that recognises them."""
+    """A string format: a strategy for valid texts, and a function that checks a text."""
 
     texts: st.SearchStrategy[str]
     holds: Callable[[str], object]
@@ -88,20 +88,20 @@ FORMATS: Final[Mapping[str, Format]] = {
         lambda text: len(text) <= 253 and _matches(rf"{_LABEL}(\.{_LABEL})*")(text),
     ),
 }
-"""Every format that is kept to."""
+"""Every supported format; other formats are ignored."""
 
 
 Check = Callable[[Node, Any, Any], bool]
-"""The node that has the keyword, what the keyword says, the value."""
+"""(node with a keyword, the keyword's value in the schema, a value) -> whether the value satisfies the keyword."""
 
 
 def is_valid(node: Node, value: Any) -> bool:
-    """Whether a value satisfies a part of a schema."""
+    """Whether a value satisfies a schema node."""
     return not node.never and all(satisfies(node, name, value) for name in node.keywords)
 
 
 def satisfies(node: Node, keyword: str, value: Any) -> bool:
-    """Whether a value satisfies one keyword; values of other types than the keyword's always do."""
+    """Whether a value satisfies one keyword; always true if the keyword does not restrict values of this type."""
     about = KEYWORDS[keyword].about
     return bool(about and kind(value) not in TYPES[about]) or CHECKS[keyword](node, node.keywords[keyword], value)
 
@@ -136,7 +136,7 @@ def _members(node: Node, said: Any, value: Mapping[str, Any]) -> bool:
 
 
 def is_multiple(number: float, of: float) -> bool:
-    """Whether a number is a multiple of another both exactly, as decimals, and in float division.
+    """Whether a number is a multiple of `of`, both in exact decimal arithmetic and in float division.
 
     >>> is_multiple(0.75, 0.25), is_multiple(0.07, 0.01), is_multiple(7, 7.5)
     (True, False, False)
@@ -179,16 +179,16 @@ CHECKS: Final[Mapping[str, Check]] = {
     "minProperties": lambda node, said, value: len(value) >= said,
     "maxProperties": lambda node, said, value: len(value) <= said,
 }
-"""The check of every keyword of KEYWORDS."""
+"""The function that checks each keyword of KEYWORDS."""
 
 
 def types(said: str | list[str]) -> frozenset[str]:
-    """The kinds of values that the value of `type` means."""
+    """The kinds of values that a value of the keyword `type` allows."""
     return frozenset[str]().union(*(TYPES[name] for name in ([said] if isinstance(said, str) else said)))
 
 
 def applying(node: Node, value: Any) -> Iterator[Node]:
-    """A node and all nodes that apply to the same value: references, and the branches that the value satisfies."""
+    """Yield a node and all nodes that it applies to the value: by `$ref`, or as a branch that the value satisfies."""
     yield node
     if "$ref" in node.keywords:
         yield from applying(node.target(), value)

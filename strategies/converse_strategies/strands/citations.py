@@ -28,7 +28,7 @@ def citations_configs() -> Values:
 
 @cached
 def document_char_locations() -> Values:
-    """DocumentCharLocations: no span ends before it starts, nothing is negative; those of chunks and pages are alike.
+    """DocumentCharLocations with 0 <= start <= end; chunk and page locations have the same members.
 
     >>> from hypothesis import find
     >>> find(document_char_locations(), lambda span: span["end"] > span["start"])
@@ -42,7 +42,7 @@ document_chunk_locations = document_page_locations = document_char_locations
 
 @cached
 def search_result_locations() -> Values:
-    """SearchResultLocations: no span ends before it starts, and nothing is negative."""
+    """SearchResultLocations with 0 <= start <= end."""
     return _spans("searchResultIndex")
 
 
@@ -59,7 +59,7 @@ def web_locations() -> Values:
 
 @cached
 def citation_locations() -> Values:
-    """CitationLocations: dicts of one of the five tags.
+    """CitationLocations: dicts with one of the five tags.
 
     >>> from hypothesis import find
     >>> find(citation_locations(), lambda location: "web" in location)
@@ -75,7 +75,7 @@ def citation_locations() -> Values:
 
 
 def citation_source_contents(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContents, and CitationGeneratedContents: a `text` of any content."""
+    """CitationSourceContents, and CitationGeneratedContents: dicts with any text under `text`."""
     return tagged("text", some(texts))
 
 

@@ -27,7 +27,7 @@ def roles() -> st.SearchStrategy[str]:
 
 @cached
 def guard_content_texts(*, texts: Texts | None = None) -> Values:
-    """GuardContentTexts: a text and its qualifiers."""
+    """GuardContentTexts: a text; at times also a list of qualifiers."""
     qualifiers = st.lists(st.sampled_from(get_args(types.GuardContentQualifier)), max_size=3, unique=True)
     return dicts({"text": some(texts)}, qualifiers=qualifiers)
 
@@ -39,13 +39,13 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
-    """ReasoningTextBlocks: with a signature, with the signature None, or without one."""
+    """ReasoningTextBlocks: a text; the signature is a string, None, or absent."""
     return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
 
 
 @cached
 def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
-    r"""ReasoningContentBlocks: readable or encrypted.
+    r"""ReasoningContentBlocks: a readable text, or encrypted bytes.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)
@@ -64,7 +64,7 @@ def cache_points() -> Values:
 
 @cached
 def content_blocks(*, texts: Texts | None = None) -> Values:
-    """ContentBlocks of every kind: dicts of one member.
+    """ContentBlocks of every kind: dicts with one member.
 
     >>> from hypothesis import find
     >>> find(content_blocks(), lambda block: True)
@@ -95,7 +95,7 @@ _SAID_BY: Final = {
     "user": ("text", "image", "document", "cachePoint", "guardContent", "video", "audio"),
     "assistant": ("text", "toolUse", "reasoningContent", "citationsContent"),
 }
-"""What each side says; the results of tools answer what was asked before, see `conversations`."""
+"""The kinds of blocks that each role sends; tool results are separate, because each belongs to a tool use."""
 
 
 @cached
@@ -119,14 +119,14 @@ def delta_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def content_block_start_tool_uses() -> Values:
-    """ContentBlockStartToolUses, rarely with a signature of the reasoning."""
+    """ContentBlockStartToolUses: a name and an id; rarely with a signature of the reasoning."""
     start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
     return rarely(start, tagged("reasoningSignature", leaves.signatures()))
 
 
 @cached
 def content_block_starts() -> Values:
-    """ContentBlockStarts: empty, with a tool use, or with None.
+    """ContentBlockStarts: empty dicts, or dicts with `toolUse`, which may be None.
 
     >>> from hypothesis import find
     >>> find(content_block_starts(), lambda start: start.get("toolUse"))["toolUse"]["name"]
@@ -137,7 +137,7 @@ def content_block_starts() -> Values:
 
 @cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas with the block's index; `streaming` has deltas without it."""
+    """ContentBlockDeltas with the index of the block; those of the `streaming` module have no index."""
     return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
 
 
@@ -149,7 +149,7 @@ def content_block_stops() -> Values:
 
 @cached
 def message_metadata() -> Values:
-    """MessageMetadata: any of the three members."""
+    """MessageMetadata: usage, metrics and custom data, each present or absent."""
     return dicts({}, usage=usages(), metrics=metrics(), custom=leaves.json_objects())
 
 
@@ -172,7 +172,7 @@ def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
 
 @cached
 def _extras() -> Values:
-    # A number instead of st.uuids(), which spends draws on making all values differ.
+    # Not st.uuids(), which uses additional draws to make all values different.
     ids = leaves.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 

@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.event_loop`."""
+"""Strategies for `converse_harness.types.event_loop`: usages, metrics and stop reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MILLISECONDS: Final = st.integers(0, 60_000)
 
 @cached
 def usages() -> Values:
-    """Usages: the total is the sum, of the tokens of the cache too where they are counted.
+    """Usages: the total is the sum of the other counts, including the cache counts if present.
 
     >>> from hypothesis import find
     >>> find(usages(), lambda usage: usage["totalTokens"] > 0)
@@ -27,7 +27,7 @@ def usages() -> Values:
 
 @composite
 def metrics(draw: st.DrawFn) -> Value:
-    """Metrics: the time to the first byte, if present, is not longer than the whole time.
+    """Metrics: a latency; the time to the first byte, if present, is at most the latency.
 
     >>> from hypothesis import find
     >>> find(metrics(), lambda metrics: True)
@@ -41,7 +41,7 @@ _SHARES: Final = st.integers(0, 100)
 
 
 def stop_reasons() -> st.SearchStrategy[str]:
-    """StopReasons of an answer or an agent's loop: those of models first, then those that only agents have.
+    """StopReasons of an answer or an agent's loop: `end_turn` and `tool_use` first, then the others by name.
 
     >>> from hypothesis import find
     >>> find(stop_reasons(), lambda reason: reason.startswith("i"))

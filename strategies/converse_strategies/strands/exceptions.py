@@ -19,7 +19,7 @@ def context_window_overflow_exceptions(
 
 @cached
 def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.EventLoopException]:
-    """EventLoopExceptions: a typical cause, and the state of the request, often `{}`.
+    """EventLoopExceptions: a typical exception as the cause, and the request state, often `{}`.
 
     >>> from hypothesis import find
     >>> find(event_loop_exceptions(), lambda error: True).request_state
@@ -38,7 +38,7 @@ def mcp_client_initialization_errors(
 
 
 def model_throttled_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.ModelThrottledException]:
-    """ModelThrottledExceptions with the service's message."""
+    """ModelThrottledExceptions with any text."""
     return st.builds(exceptions.ModelThrottledException, some(texts))
 
 

@@ -13,16 +13,16 @@ from converse_strategies.strands.making import RARELY, Value, Values, built, dic
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
-"""Entries of a policy: a trace has many lists, and a long one shows nothing that a short one does not."""
+"""Most entries in each list of a policy: a trace has many lists, and short lists show the same problems."""
 
 
 def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:
-    """The values of a member's Literal."""
+    """The values that the Literal type of a member allows."""
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
 def _entries(kind: Any, texts: Texts | None) -> Values:
-    """Dicts of a TypedDict whose members are literals and texts."""
+    """Dicts of a TypedDict whose members are all of type Literal or str."""
     hints = get_type_hints(kind)
     return dicts({name: some(texts) if hint is str else _literals(kind, name) for name, hint in hints.items()})
 
@@ -44,19 +44,19 @@ def guardrail_configs() -> Values:
 
 @cached
 def topics(*, texts: Texts | None = None) -> Values:
-    """Topics: a name, the type and an action."""
+    """Topics: dicts with a name, the type and an action."""
     return _entries(guardrails.Topic, texts)
 
 
 @cached
 def topic_policies(*, texts: Texts | None = None) -> Values:
-    """TopicPolicies: lists of Topics, perhaps empty."""
+    """TopicPolicies: dicts with a list of Topics, which may be empty."""
     return _policies(texts, topics=topics(texts=texts))
 
 
 @cached
 def content_filters() -> Values:
-    """ContentFilters: every type, confidence and action.
+    """ContentFilters of every type, confidence and action.
 
     >>> from hypothesis import find
     >>> find(content_filters(), lambda found: found["confidence"] != "NONE")
@@ -67,49 +67,49 @@ def content_filters() -> Values:
 
 @cached
 def content_policies() -> Values:
-    """ContentPolicies: lists of ContentFilters, perhaps empty."""
+    """ContentPolicies: dicts with a list of ContentFilters, which may be empty."""
     return _policies(None, filters=content_filters())
 
 
 @cached
 def custom_words(*, texts: Texts | None = None) -> Values:
-    """CustomWords: a match and an action."""
+    """CustomWords: dicts with a match and an action."""
     return _entries(guardrails.CustomWord, texts)
 
 
 @cached
 def managed_words(*, texts: Texts | None = None) -> Values:
-    """ManagedWords: a match, a type and an action."""
+    """ManagedWords: dicts with a match, a type and an action."""
     return _entries(guardrails.ManagedWord, texts)
 
 
 @cached
 def word_policies(*, texts: Texts | None = None) -> Values:
-    """WordPolicies: lists of CustomWords and ManagedWords, perhaps empty."""
+    """WordPolicies: dicts with lists of CustomWords and ManagedWords, which may be empty."""
     return _policies(texts, customWords=custom_words(texts=texts), managedWordLists=managed_words(texts=texts))
 
 
 @cached
 def pii_entities(*, texts: Texts | None = None) -> Values:
-    """PIIEntities of every type; `match` is any text (`converse_harness.samples` has realistic matches)."""
+    """PIIEntities of every type; `match` is any text (`converse_harness.samples` contains realistic ones)."""
     return _entries(guardrails.PIIEntity, texts)
 
 
 @cached
 def regexes(*, texts: Texts | None = None) -> Values:
-    """Regexes: name, expression, match and action; `regex` too is any text."""
+    """Regexes: a name, an expression, a match and an action; `regex` is any text, not always a valid expression."""
     return _entries(guardrails.Regex, texts)
 
 
 @cached
 def sensitive_information_policies(*, texts: Texts | None = None) -> Values:
-    """SensitiveInformationPolicies: lists of PIIEntities and Regexes, perhaps empty."""
+    """SensitiveInformationPolicies: dicts with lists of PIIEntities and Regexes, which may be empty."""
     return _policies(texts, piiEntities=pii_entities(texts=texts), regexes=regexes(texts=texts))
 
 
 @cached
 def contextual_grounding_filters() -> Values:
-    """ContextualGroundingFilters: BLOCKED if and only if the score is below the threshold; both are from 0 to 1.
+    """ContextualGroundingFilters: `action` is BLOCKED if and only if the score is below the threshold; both are 0 to 1.
 
     >>> from hypothesis import find
     >>> find(contextual_grounding_filters(), lambda found: found["action"] == "BLOCKED")
@@ -125,13 +125,13 @@ def contextual_grounding_filters() -> Values:
 
 @cached
 def contextual_grounding_policies() -> Values:
-    """ContextualGroundingPolicies: lists of ContextualGroundingFilters, perhaps empty."""
+    """ContextualGroundingPolicies: dicts with a list of ContextualGroundingFilters, which may be empty."""
     return _policies(None, filters=contextual_grounding_filters())
 
 
 @cached
 def guardrail_assessments(*, texts: Texts | None = None) -> Values:
-    """GuardrailAssessments: all five policies, each perhaps without findings."""
+    """GuardrailAssessments: dicts with all five policies, each of which may have no findings."""
     return dicts(
         {
             "contentPolicy": content_policies(),

@@ -1,4 +1,4 @@
-"""Helpers for the strategies of this package: dicts, rare members, and caching of strategies."""
+"""Helpers for the strategies of this package: dicts, optional and rare members, and default texts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 RARELY: Final = st.sampled_from((False, False, False, True))
 INDEXES: Final = st.integers(0, 9)
-"""Places of blocks, documents and search results."""
+"""Indexes of blocks, documents and search results."""
 
 
 def some(texts: Texts | None) -> Texts:
-    """The given strategy for texts, or any texts; a value that is not a strategy raises when it is drawn from."""
+    """The given strategy, or any texts for None. Raises InvalidArgument, when drawn, if `texts` is no strategy."""
     if texts is None:
         return leaves.texts()
     return texts if isinstance(cast("object", texts), st.SearchStrategy) else st.just(texts).map(_refuse)
@@ -36,29 +36,29 @@ def _refuse(texts: object) -> str:
 
 
 def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Values:
-    """Dicts with these members; the optional ones are present or absent."""
+    """Dicts with the required members; each optional member is present or absent."""
     return st.fixed_dictionaries(dict(required), optional=optional)
 
 
 @cached
 def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
-    """Dicts with this one member."""
+    """Dicts with one member, whose name is `tag`."""
     return st.fixed_dictionaries({tag: values})
 
 
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Values of a strategy, or None; shrinks towards the values."""
+    """Values of a strategy, or None; None shrinks to a value."""
     return st.one_of(values, st.none())
 
 
 @composite
 def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any]) -> T:
-    """As `st.builds(make, *parts)`, but counterexamples show the value's own repr and not a call of our function."""
+    """Like `st.builds(make, *parts)`, but counterexamples show the repr of the value, not a call of `make`."""
     return make(*(draw(part) for part in parts))
 
 
 @composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
-    """Dicts of which one in four has further members: those that are slow to draw or that few providers send."""
+    """Dicts of `values`; one in four also has the members of `extra`, which are slow to draw or rarely sent."""
     value = draw(values)
     return {**value, **draw(extra)} if draw(RARELY) else value

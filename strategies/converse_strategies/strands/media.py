@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from hypothesis import strategies as st
 
 _SOURCES: Final = ("bytes", "s3Location")
-"""Members of AWS's sources that Strands has as well, `s3Location` as `location`."""
+"""Members of AWS's media sources that exist in Strands, where `s3Location` is called `location`."""
 
 
 def document_formats() -> st.SearchStrategy[str]:
-    """DocumentFormats: every format name of Strands' type."""
+    """DocumentFormats: one of the format names in Strands, such as pdf."""
     return sampled(get_args(types.DocumentFormat))
 
 
 def image_formats() -> st.SearchStrategy[str]:
-    """ImageFormats: every format name of Strands' type."""
+    """ImageFormats: one of the format names in Strands, such as png."""
     return sampled(get_args(types.ImageFormat))
 
 
 def video_formats() -> st.SearchStrategy[str]:
-    """VideoFormats: every format name of Strands' type."""
+    """VideoFormats: one of the format names in Strands, such as mp4."""
     return sampled(get_args(types.VideoFormat))
 
 
 def audio_formats() -> st.SearchStrategy[str]:
-    """AudioFormats: every format name of Strands' type."""
+    """AudioFormats: one of the format names in Strands, such as mp3."""
     return sampled(get_args(types.AudioFormat))
 
 
 @cached
 def locations(*, texts: Texts | None = None) -> Values:
-    """Locations: any kind of place that a provider may know."""
+    """Locations: dicts with any text under `type`."""
     return dicts({"type": some(texts)})
 
 
@@ -59,7 +59,7 @@ def s3_locations() -> Values:
 
 @cached
 def image_contents() -> Values:
-    """ImageContents: a format, and a source in this format.
+    """ImageContents: a format, and bytes in this format or a location in Amazon S3.
 
     >>> from hypothesis import find
     >>> find(image_contents(), lambda image: image["format"] == "gif")["source"]["bytes"][:3]
@@ -70,16 +70,16 @@ def image_contents() -> Values:
 
 @cached
 def video_contents() -> Values:
-    """VideoContents: a format, and a source in this format."""
+    """VideoContents: a format, and bytes in this format or a location in Amazon S3."""
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
 @cached
 def audio_contents() -> Values:
-    """AudioContents: a format, and a source in this format."""
+    """AudioContents: a format, and bytes in this format (in any, if botocore is too old) or a location in S3."""
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
-    # The installed botocore may be too old for audio; Strands' type has it regardless, for other providers.
+    # The installed botocore may be too old for audio; Strands' type has audio regardless, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 
@@ -96,30 +96,30 @@ def document_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def document_sources() -> Values:
-    """DocumentSources: bytes or a location."""
+    """DocumentSources: dicts with the bytes of the document, or with its location in Amazon S3."""
     return made(document_contents(), lambda document: document["source"])
 
 
 @cached
 def image_sources() -> Values:
-    """ImageSources: bytes or a location."""
+    """ImageSources: dicts with the bytes of the image, or with its location in Amazon S3."""
     return made(image_contents(), lambda image: image["source"])
 
 
 @cached
 def video_sources() -> Values:
-    """VideoSources: bytes or a location."""
+    """VideoSources: dicts with the bytes of the video, or with its location in Amazon S3."""
     return made(video_contents(), lambda video: video["source"])
 
 
 @cached
 def audio_sources() -> Values:
-    """AudioSources: bytes or a location."""
+    """AudioSources: dicts with the bytes of the audio, or with its location in Amazon S3."""
     return made(audio_contents(), lambda audio: audio["source"])
 
 
 def _content(block: Mapping[str, Any], members: tuple[str, ...] = ("format", "source")) -> Value:
-    """The AWS media block in Strands' form."""
+    """An AWS media block, converted to Strands' format."""
     return {name: _source(block[name]) if name == "source" else block[name] for name in members}
 
 

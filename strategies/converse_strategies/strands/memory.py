@@ -30,12 +30,12 @@ class Never(types.ExtractionTrigger):
 
 
 class TextExtractor:
-    """An Extractor for tests: every text becomes an entry."""
+    """An Extractor for tests, which returns a result for every text block."""
 
     async def extract(
         self, messages: list[Any], context: types.ExtractorContext | None = None
     ) -> list[types.ExtractionResult]:
-        """A result for each text block."""
+        """Return a result for each text block of the messages."""
         texts = [block["text"] for message in messages for block in message["content"] if "text" in block]
         return [types.ExtractionResult(text) for text in texts]
 
@@ -92,7 +92,7 @@ def memory_tool_configs(*, texts: Texts | None = None) -> Values:
 
 @cached
 def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryAddToolConfigs: stores are given by name or as objects."""
+    """MemoryAddToolConfigs: every setting is present or absent; `stores` contains names and store objects."""
     stores: st.SearchStrategy[Any] = st.lists(_NAMES | memory_stores(texts=texts), max_size=2)
     return dicts({}, name=_NAMES, description=some(texts), stores=stores, wait_for_writes=st.booleans())
 
@@ -135,7 +135,7 @@ def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMe
 
 @cached
 def memory_store_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryStoreConfigs: a name; other settings are present or absent."""
+    """MemoryStoreConfigs: a name; every other setting is present or absent."""
     extraction: st.SearchStrategy[Any] = st.one_of(st.booleans(), extraction_configs())
     return dicts(
         {"name": _NAMES},
@@ -165,7 +165,7 @@ def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallbac
 
 
 def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallback]:
-    """InjectionFormatCallbacks: `as_list`, or a function that joins lines."""
+    """InjectionFormatCallbacks: `as_list`, or a function that joins the entries with newlines."""
     return sampled((types.as_list, _joined))
 
 
@@ -177,13 +177,13 @@ def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types
 
 
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
-    """TriggerCallbacks: a function that always injects."""
+    """TriggerCallbacks: a function that always returns true, so that every model call gets an injection."""
     return st.just(_always)
 
 
 @cached
 def injection_configs() -> Values:
-    """InjectionConfigs: a trigger given by name or as a function."""
+    """InjectionConfigs: the trigger is absent, a name, or a function."""
     names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
     return dicts({}, trigger=st.one_of(names, trigger_callbacks()))
 
@@ -203,7 +203,7 @@ def memory_injection_configs() -> Values:
 
 @cached
 def memory_manager_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
+    """MemoryManagerConfigs: stores with different names; other settings are absent, a boolean, or a configuration."""
     stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
 
     def switch(configs: Values) -> st.SearchStrategy[Any]:
@@ -229,13 +229,13 @@ def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
 
 
 def extractors() -> st.SearchStrategy[types.Extractor]:
-    """Extractors: `TextExtractor`, which keeps every text."""
+    """Extractors: `TextExtractor`, which extracts every text."""
     return st.builds(TextExtractor)
 
 
 @cached
 def memory_message_filters() -> st.SearchStrategy[types.MemoryMessageFilter]:
-    """MemoryMessageFilters of any kinds of blocks."""
+    """MemoryMessageFilters that exclude up to four kinds of blocks."""
     kinds: st.SearchStrategy[Any] = st.sampled_from(get_args(types.MemoryContentBlockType))
     return st.lists(kinds, max_size=4, unique=True).map(types.MemoryMessageFilter)
 
@@ -257,7 +257,7 @@ def _fire() -> None:
 
 @cached
 def extraction_configs() -> Values:
-    """ExtractionConfigs: one trigger or several."""
+    """ExtractionConfigs: every setting is present or absent; `trigger` is one trigger or a list."""
     triggers: st.SearchStrategy[Any] = st.one_of(
         extraction_triggers(), st.lists(extraction_triggers(), min_size=1, max_size=2)
     )

@@ -26,7 +26,7 @@ def _times(made: int, until_changed: int) -> _Times:
 
 
 _TIMES: Final = built(_times, _SECONDS, _SECONDS)
-"""When something was made, and when it was last changed: not before."""
+"""The times of creation and of the last change, in ISO 8601; the change is not before the creation."""
 
 
 def session_types() -> st.SearchStrategy[types.SessionType]:
@@ -36,7 +36,7 @@ def session_types() -> st.SearchStrategy[types.SessionType]:
 
 @cached
 def sessions() -> st.SearchStrategy[types.Session]:
-    """Sessions: ids that are valid file names; the time of change is not before that of creation.
+    """Sessions: the ids are valid file names, and the last change is not before the creation.
 
     >>> from hypothesis import find
     >>> find(sessions(), lambda session: True).created_at
@@ -51,7 +51,7 @@ def sessions() -> st.SearchStrategy[types.Session]:
 
 @cached
 def session_agents() -> st.SearchStrategy[types.SessionAgent]:
-    """SessionAgents: every state is a JSON object."""
+    """SessionAgents: the states of the agent and of its conversation manager are JSON objects."""
 
     def agent(name: str, state: Value, manager: Value, times: _Times) -> types.SessionAgent:
         return types.SessionAgent(name, state, manager, {}, *times)
@@ -61,7 +61,7 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
 
 @cached
 def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
-    """SessionMessages, one in four of which has a redacted message."""
+    """SessionMessages: a message, an index and times; one in four also has `redact_message`, a replacement."""
     found: st.SearchStrategy[Any] = messages(texts=texts)
 
     def message(said: Any, index: int, instead: Any, times: _Times) -> types.SessionMessage:
@@ -89,7 +89,7 @@ def values_with_bytes() -> st.SearchStrategy[Any]:
 
 @cached
 def encoded_values() -> st.SearchStrategy[Any]:
-    """Arguments for `decode_bytes_values`: JSON values in which bytes are marked dicts of base64.
+    """Arguments for `decode_bytes_values`: JSON values in which dicts with a marker and base64 represent bytes.
 
     >>> from hypothesis import find
     >>> find(encoded_values(), lambda value: isinstance(value, dict) and "__bytes_encoded__" in value)

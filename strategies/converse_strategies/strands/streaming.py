@@ -1,7 +1,7 @@
 """Strategies for `converse_harness.types.streaming`: single events and their contents.
 
-Indexes may be None or missing, as with providers other than Bedrock. For complete streams that Bedrock could send, use
-`converse_strategies.stream_events`.
+Indexes may be None or missing, because providers other than Bedrock send such events. For complete streams that Bedrock
+could send, use `converse_strategies.stream_events`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ citations_deltas = _citations.citations
 
 @cached
 def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ReasoningContentBlockDeltas: a text, a signature, something encrypted; or None for one of them.
+    """ReasoningContentBlockDeltas: a text, a signature or encrypted content, under its name; the value may be None.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_block_deltas(), lambda delta: delta.get("signature"))
@@ -67,7 +67,7 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
 
 @cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas: dicts of one of the four members; for those with an index see `content`.
+    """ContentBlockDeltas: dicts with one of the four members; those of the `content` module have an index.
 
     >>> from hypothesis import find
     >>> find(content_block_deltas(), lambda delta: True)
@@ -118,7 +118,7 @@ def model_stream_error_events(*, texts: Texts | None = None) -> Values:
 
 @cached
 def redact_content_events(*, texts: Texts | None = None) -> Values:
-    """RedactContentEvents: replacements for the user's text, the model's, or both.
+    """RedactContentEvents: replacements for the user's text, the model's text, or both.
 
     >>> from hypothesis import find
     >>> find(redact_content_events(), lambda event: True)
@@ -134,7 +134,7 @@ def redact_content_events(*, texts: Texts | None = None) -> Values:
 
 @cached
 def stream_events(*, texts: Texts | None = None) -> Values:
-    """StreamEvents of every kind, one at a time: dicts of one member, the exceptions rarely.
+    """StreamEvents of every kind, one at a time: dicts with one member; one event in eight is an exception.
 
     >>> from hypothesis import find
     >>> find(stream_events(), lambda event: "redactContent" in event)

@@ -16,11 +16,11 @@ from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-"""Annotations of tools in the Model Context Protocol."""
+"""The names of tool annotations in the Model Context Protocol."""
 
 
 def json_schemas() -> Values:
-    """JSONSchemas of objects, as tools take them."""
+    """JSONSchemas of objects, such as the inputs of tools."""
     return _json_schemas()
 
 
@@ -54,7 +54,7 @@ def tools(*, texts: Texts | None = None) -> Values:
 
 @cached
 def tool_uses() -> Values:
-    """ToolUses: the input is a JSON object, as every model sends it; rarely with a signature of the reasoning."""
+    """ToolUses: the input is a JSON object, as in every model's output; rarely with a signature of the reasoning."""
     use = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": leaves.json_objects()})
     return rarely(use, tagged("reasoningSignature", _SIGNATURES))
 
@@ -66,7 +66,7 @@ def tool_result_statuses() -> st.SearchStrategy[str]:
 
 @cached
 def tool_result_contents(*, texts: Texts | None = None) -> Values:
-    """ToolResultContents: a text, JSON of any kind, an image or a document."""
+    """ToolResultContents: a text, any JSON value, an image or a document."""
     return st.one_of(
         tagged("text", some(texts)),
         tagged("json", leaves.json_values()),
@@ -77,7 +77,7 @@ def tool_result_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def tool_results(*, texts: Texts | None = None) -> Values:
-    """ToolResults: a tool use id, a status and contents."""
+    """ToolResults: a tool use id, a status and at most three contents."""
     contents = st.lists(tool_result_contents(texts=texts), max_size=3)
     return dicts({"content": contents, "status": tool_result_statuses(), "toolUseId": leaves.tool_use_ids()})
 
@@ -93,7 +93,7 @@ tool_choice_anys = tool_choice_autos
 
 @cached
 def tool_choice_tools() -> Values:
-    """ToolChoiceTools: the name of a tool."""
+    """ToolChoiceTools: dicts with the name of a tool."""
     return dicts({"name": leaves.tool_names()})
 
 
@@ -114,7 +114,7 @@ def tool_choice_tool_dicts() -> Values:
 
 @cached
 def tool_choices() -> Values:
-    """ToolChoices: dicts of one of the three tags.
+    """ToolChoices: dicts with one of the three tags.
 
     >>> from hypothesis import find
     >>> find(tool_choices(), lambda choice: "tool" in choice)
@@ -125,7 +125,7 @@ def tool_choices() -> Values:
 
 @composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolConfigs: no two tools have the same name, and a tool that must be used is one of them."""
+    """ToolConfigs: the tools have different names, and a tool choice that names a tool has one of these names."""
     found = draw(st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name))
     choice = draw(tool_choices())
     if "tool" in choice:
@@ -139,7 +139,7 @@ def _name(tool: Value) -> Any:
 
 @composite
 def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc:
-    """ToolFuncs: `echo`, and functions that always have the same answer, half of them coroutines.
+    """ToolFuncs: `echo`, and functions with a fixed result, which they return directly or as an awaitable.
 
     >>> from hypothesis import find
     >>> find(tool_funcs(), lambda function: True).__name__
@@ -168,7 +168,7 @@ _FUNCTIONS: Final = st.sampled_from(("echo", "answer", "answer_awaited"))
 
 @cached
 def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.FunctionTool]:
-    """AgentTools that run: FunctionTools of a specification and a function.
+    """AgentTools that run: FunctionTools made from a specification and a function.
 
     >>> from hypothesis import find
     >>> find(agent_tools(), lambda tool: True).tool_type
@@ -180,13 +180,13 @@ def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.Functi
 
 @cached
 def run_tool_handlers(*, texts: Texts | None = None) -> st.SearchStrategy[types.RunToolHandler]:
-    """RunToolHandlers: `run_tools` of a few tools."""
+    """RunToolHandlers: results of `run_tools` for at most two tools."""
     return st.lists(agent_tools(texts=texts), max_size=2).map(lambda found: types.run_tools(*found))
 
 
 @cached
 def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.ToolGenerator]:
-    """Unread ToolGenerators: the items that a tool yields for a tool use, the last one a ToolResult."""
+    """ToolGenerators, not yet iterated: they yield the items of a tool for a tool use, finally a ToolResult."""
 
     def begin(tool: types.AgentTool, use: Any) -> types.ToolGenerator:
         return tool.stream(use, {})
@@ -196,21 +196,21 @@ def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.To
 
 @cached
 def interrupts(*, texts: Texts | None = None) -> st.SearchStrategy[types.Interrupt]:
-    """Interrupts, with or without an answer."""
+    """Interrupts: questions to a person, with or without a response."""
     answers = st.none() | some(texts)
     return st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), leaves.json_values(), answers)
 
 
 @cached
 def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[types.InterruptException]:
-    """InterruptExceptions for questions without an answer yet."""
+    """InterruptExceptions for Interrupts without a response."""
     asked = st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), st.none() | some(texts))
     return asked.map(types.InterruptException)
 
 
 @cached
 def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
-    """ToolContexts without an agent: a tool use, and the arguments of an agent's call."""
+    """ToolContexts without an agent: a tool use, and the invocation state of the agent's caller."""
 
     def context(use: Any, state: Value) -> types.ToolContext[None]:
         return types.ToolContext(use, None, state)
@@ -219,4 +219,4 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
 
 
 interruptibles = tool_contexts
-"""Objects that can stop to ask a person."""
+"""Strategies for objects that can raise an interrupt, to ask a person."""
