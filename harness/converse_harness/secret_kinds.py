@@ -17,8 +17,8 @@ class SecretKind:
 
     Hints are in lower case; a text without any of them is not searched, which saves most of the time. The secret is the
     match, or the part of the match after the group `kept` if there is one. `masked`: calls to AWS normally contain such
-    a secret, so masking it in a recording causes no warning. `source` is the source of the pattern. `beside_name`: the
-    pattern requires the name of the service, because the secret alone looks like any random word.
+    a secret, so masking it in a recording causes no warning. `source` is the site or tool that documents the format.
+    `beside_name`: the pattern requires the name of the service, because the secret alone looks like any random word.
     """
 
     name: str

@@ -29,12 +29,12 @@ def compiled(kind: SecretKind) -> re.Pattern[str]:
 
 
 def secret_spans(kind: SecretKind, text: str) -> list[tuple[int, int]]:
-    """The start and end of each secret of this kind in a text."""
+    """Return the start and end of each secret of this kind in a text."""
     return [secret_span(found) for _, found in matches(text, (kind,))]
 
 
 def secret_span(found: re.Match[str]) -> tuple[int, int]:
-    """The start and end of the secret itself within a match."""
+    """Return the start and end, in the text, of the secret in a match."""
     kept = found.re.groupindex.get("kept")
     start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
     return start, found.end()
@@ -76,7 +76,7 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
 # The secrets of this process
 
 _LONG_ENOUGH: Final = 16
-"""Values of at least this length are secrets even inside words, and even if all characters are of one class."""
+"""A value of at least this length is masked even inside a word, and even if its characters are of one class."""
 
 _SHORTEST: Final = 8
 
@@ -175,7 +175,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """The positions of these secrets in a text; a short secret counts only as a whole word."""
+    """Yield the positions of these secrets in a text; a short secret counts only as a whole word."""
     for value in own:
         for each in {value, value.encode().decode("latin-1")}:
             at = text.find(each)
@@ -234,7 +234,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def mask_headers(headers: Headers) -> Headers:
-    """The headers with secret values masked."""
+    """Return the headers with the values of secret headers masked."""
     return tuple([_shared((name, MASK if name.lower() in _SECRET_HEADERS else value)) for name, value in headers])
 
 

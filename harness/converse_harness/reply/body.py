@@ -119,7 +119,7 @@ UNPACED: Final = Pace()
 
 
 _LOOKED_AT: Final = 4000
-"""Characters of a text that are searched for secrets before it is shortened; only its beginning is shown."""
+"""Length in characters to which a text is cut before secrets are masked; far less of the text is shown."""
 
 
 def shorten(text: str, width: int = 60) -> str:
@@ -183,7 +183,7 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 def written(
     body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
-    """Yield the calls that create a reply with these parts; `repr` prints them as source code."""
+    """Yield the calls that create a reply with these parts; hypothesis and IPython print them as its source code."""
     alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:

@@ -35,8 +35,8 @@ def guardrail_blocked(
     """Answer with a guardrail's message instead of the model's, with stop reason `guardrail_intervened`.
 
     `policy` is the finding: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
-    GuardrailAssessment, whose findings may omit `action` and `detected`. `side` is the blocked side: `input` (by
-    default no tokens are used) or `output`; `grounding` checks only the output. `original` is the model's own output
+    GuardrailAssessment, whose findings may omit `action` and `detected`. `side` is the blocked side: `input` (the
+    default usage is then 0 tokens) or `output`; `grounding` checks only the output. `original` is the model's output
     (`modelOutput`), `input_assessment` the assessment of the input. `streamed` is the text that a guardrail in the
     async stream mode let through before it blocked; this text and the message form one text block, on plain Converse
     as well. `trace=False` omits the trace, as for a request with the trace disabled; `omit_detected=True` omits the
@@ -164,7 +164,7 @@ def _assess(
     *,
     detected: bool = True,
 ) -> tuple[str, dict[str, Any]]:
-    """Return the side and the completed assessment. Raises ReplyError if a guardrail cannot act so there."""
+    """Return side and completed assessment. Raises ReplyError if no guardrail takes this action on this side."""
     if side not in (None, *rails.BOTH):
         raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):

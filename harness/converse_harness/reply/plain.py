@@ -118,7 +118,7 @@ def message(
             bedrock.check(shape, whole, root=name, allowing=() if strict else _FUTURE_OPTIONS)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
-    for index, event in enumerate(reply.events()):  # a block without deltas, or pieces that do not add up, fail here
+    for index, event in enumerate(reply.events()):  # raises for a block without deltas, or wrong pieces
         if not strict:
             _check_encodable(event, index)
         elif not sent_by_all:
@@ -181,8 +181,9 @@ def cited(
 ) -> Reply:
     """Answer with texts in order, each followed by the Citations that support it, as AWS Citation mappings.
 
-    Each text becomes one block: a text block, or a citationsContent block if citations follow, which a stream sends
-    before the text. Citations after no text or an empty text become a block without text, as from Nova's web grounding.
+    Each text becomes one block: a text block, or a citationsContent block if citations follow the text. A stream sends
+    citations before their text. Citations after no text or an empty text become a block without text, as from Nova's
+    web grounding.
     `citing` creates a Citation. `usage` (TokenUsage) and `pieces` (index of a block -> the exact deltas of its text)
     are as in `message`. Raises ReplyError for an invalid part, or for no parts. Source: recorded answers of Claude and
     Nova.

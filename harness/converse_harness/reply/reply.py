@@ -174,7 +174,7 @@ class Reply:
         """Add the headers `retry-after` and `retry-after-ms` to an error: how long the client should wait.
 
         botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError if the answer is not
-        an HTTP error, and for a number that is not whole.
+        an HTTP error, and for a number that is negative or not whole.
 
         >>> from converse_harness import reply
         >>> reply.throttled().retry_after(ms=50).body.headers
@@ -191,8 +191,8 @@ class Reply:
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` before every later one; the waits are real on every
-        transport.
+        """Wait `first` seconds before the first event and `each` before every later event; all transports really
+        wait.
         """
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
@@ -276,10 +276,10 @@ class Reply:
         return f"<Reply {self.summary}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the source code that makes the reply; hypothesis (in counterexamples) and IPython call this method."""
-        del cycle  # a reply cannot hold itself
+        """Print the code that creates the reply; hypothesis (in counterexamples) and IPython call this method."""
+        del cycle  # a reply cannot contain itself
         if isinstance(self.body, BareBody):
-            printer.text(repr(self))  # no code makes it: it is read from a recording
+            printer.text(repr(self))  # no code creates this reply: only a recording contains it
             return
         for number, (function, arguments, options) in enumerate(
             written(self.body, self.failure, self.placements, self.pace, self.uses)

@@ -21,7 +21,7 @@ NAMES: Final = tuple(SAMPLES)
 
 
 class UnknownSample(ReplyError, LookupError):
-    """Raised if no sample, or more than one, has this name; the message suggests names."""
+    """Raised if no sample, kind or set of variants has this name, or if the name is ambiguous; suggests names."""
 
 
 def sample(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The samples that are instances of Strands' types or functions: tools, exceptions, sessions, memory."""
+"""The samples that are functions, or instances of Strands' types: tools, exceptions, sessions, memory."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _on_its_way(number: int) -> int:
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, gets their answers from the mounts, and delivers them."""
+    """Reads requests from one client, gets their answers from the mounts, and delivers these answers."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """Called when the client half-closes; asyncio then closes, as no known client reads an answer after this."""
+        """Called when the client half-closes; asyncio then closes the connection: no known client reads after this."""
         if self._chosen:
             self.http.receive(b"")
 
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
             self._reset_when_sent()
 
     def _reset_when_sent(self) -> None:
-        """Reset later if a slow client has no room yet, because a reset discards unsent bytes."""
+        """Reset the connection, or check again later if bytes are unacknowledged: a reset discards unsent bytes."""
         if self._transport.is_closing():
             return
         if _on_its_way(self.fileno()):
@@ -225,7 +225,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _close_by(self, linger: bytes) -> None:
-        """Set how closing the socket, by us or by the kernel, ends the connection: FIN or reset."""
+        """Set whether closing the socket (by us or by the kernel) sends FIN or resets the connection."""
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         if linger is not self._linger and connected is not None and not self._transport.is_closing():
             self._linger = linger
@@ -284,8 +284,8 @@ class Connection(asyncio.Protocol):
             delivery.drop("closed by client")
         delivery.start(exchange)
         if delivery.stream in self._deliveries:
-            # If this process is killed now, the kernel closes the socket. Node takes a normal close of an HTTP/2
-            # connection for the end of its streams, so make it a reset.
+            # If this process is killed now, the kernel closes the socket. Node treats a normal close of an HTTP/2
+            # connection as the end of its streams, so make the close a reset.
             self._close_by(_LINGER_NOT)
 
     # Timeouts

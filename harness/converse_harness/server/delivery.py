@@ -63,7 +63,7 @@ class Arriving(Iterator[Chunk]):
 
 
 class Link(Protocol):
-    """The interface of a connection for deliveries."""
+    """The members of a connection that a delivery uses."""
 
     loop: AbstractEventLoop
     http: Http1 | Http2
@@ -137,7 +137,7 @@ class SocketDelivery:
         self._started = True
         self._exchange, self._taken, response = exchange, exchange.taken, exchange.response
         if response.failure is not None:
-            # The two failures that are possible after the connection was accepted: silence, and hanging up.
+            # After the connection was accepted, two failures are possible: the server sends nothing, or closes.
             self._end("cut")
             if response.failure == "connection closed":
                 self.link.hang_up()
@@ -169,7 +169,7 @@ class SocketDelivery:
         self.run()
 
     def run(self) -> None:
-        """Write until something has to be waited for, or until the end."""
+        """Write chunks until the delivery has to wait or is complete."""
         link = self.link
         while self.outcome == "still running" and self._timer is None:
             chunk = self._chunk

@@ -148,7 +148,7 @@ class ConverseServer:
         return self
 
     def stop(self) -> None:
-        """Close every fake (without checking it), every connection and the thread; stopping twice does nothing.
+        """Close every fake (without checking it) and every connection, and end the thread; a second call does nothing.
 
         Raises ReplyError, after closing everything, if a recording cannot be written.
         """
@@ -173,7 +173,7 @@ class ConverseServer:
     def _control(self, request: Request) -> HttpResponse:
         from converse_harness.server.control import ControlApi
 
-        registry.exempt(threading.current_thread())  # it opens and closes fakes for tests in other processes
+        registry.exempt(threading.current_thread())  # this thread opens and closes fakes for tests in other processes
         return ControlApi(self, self._hosts).answer(request)
 
     @contextmanager

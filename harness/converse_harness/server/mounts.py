@@ -22,7 +22,7 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
-"""Makes a context manager in which a server answers with the fake."""
+"""Returns a context manager; while it is entered, a server answers with the fake."""
 
 
 class ServerFake(Fake):
@@ -37,7 +37,7 @@ class ServerFake(Fake):
         super().__init__(*replies, **settings)
         self._url = url
         self.where = f" at {url}"
-        self._stack.enter_context(mount(self))  # last: from here on other threads see it
+        self._stack.enter_context(mount(self))  # last: from here on other threads use the fake
         self._opened()
 
     @property
@@ -139,15 +139,15 @@ class Mounts:
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
-    """Answer a request, with an error if our own code or a function of the script fails; the server lives on."""
+    """Answer a request, with an error if our own code or a function of the script fails; the server keeps running."""
     try:
         return give()
-    except Exception as error:  # noqa: BLE001 - a mistake of ours
+    except Exception as error:  # noqa: BLE001 - a bug of ours, or an error in a script
         _LOG.exception("converse-harness could not answer a request")
         problems.append(error)
         message = f"converse-harness could not answer: {type(error).__name__}: {error}"
         return PlainExchange(no_call("InternalServerException", 500, message))
-    except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in another thread they end no test
+    except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in this thread they cannot end the test
         problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
         problem.__cause__ = error
         problems.append(problem)

@@ -63,7 +63,7 @@ class ControlApi:
     """Host names under which the control API answers, besides those of the loopback."""
 
     def answer(self, request: Request) -> HttpResponse:
-        """Handle one request. The transport adds `Date`, as for all answers."""
+        """Answer one request. The transport adds the header `Date`, as to all answers."""
         request_id = str(
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
         )
@@ -207,7 +207,7 @@ def _routed(request: Request) -> tuple[Handler, str]:
 
 
 def _page(request: Request) -> tuple[int, int]:
-    """The number after which a page of calls starts, and its maximum size. Raises ControlRefused."""
+    """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
     given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
     known(given, [*_PAGE], "the query")
     for name, (_, lowest, highest) in _PAGE.items():

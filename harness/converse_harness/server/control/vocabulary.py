@@ -43,13 +43,13 @@ class Word:
 
     @property
     def beside(self) -> list[str]:
-        """The names of the arguments that are members beside this member."""
+        """The names of the arguments that are written as members beside this one."""
         named = list(parameters(self.function))
         return named[1:] if self.form == "value" else []
 
 
 def _of_case(case: str) -> Reply:
-    """Return the reply of a case. Raises ReplyError for an unknown case, or a reply that a server cannot send."""
+    """Return the first reply of a case. Raises ReplyError for an unknown case, or if a server cannot send the reply."""
     made = CASES[case].reply
     made.check_transport("server")
     return made
@@ -163,7 +163,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
 def _located(text: str, name: str, word: Word, path: str) -> str:
     """Return the text of a function's error with the path in the JSON."""
     head, *more = text.splitlines()
-    if more:  # several mistakes, each on a line of its own
+    if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
     if "it must be bytes" in text:
         text += " In JSON that is a string in base64."
@@ -215,7 +215,7 @@ def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
 
 
 def read_settings(body: dict[str, Any]) -> dict[str, Any]:
-    """Read the other members of a body as settings of a Fake. Raises ControlRefused."""
+    """Read the members of a body besides SCRIPTING as settings of a Fake. Raises ControlRefused."""
     known(body, [*SCRIPTING, *parameters(Fake)], "")
     return bind(Fake, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
 
