@@ -206,7 +206,7 @@ def _assess(
 
 
 def _complete(assessment: Mapping[str, object], action: str, root: str, *, detected: bool = True) -> dict[str, Any]:
-    """Return the assessment with missing actions filled in. Raises NotInModel if AWS's model does not allow it."""
+    """Return the assessment with missing actions filled in. Raises ReplyError if AWS's model does not allow it."""
     try:
         whole = rails.complete(assessment, action, detected=detected)
     except (AttributeError, TypeError, ValueError):  # too malformed to complete; `check` lists the mistakes
