@@ -1,7 +1,7 @@
-"""Every kind of secret, as one literal table: its pattern, and short hints that every text with such a secret contains.
+"""Every kind of secret, as one table: its pattern, and short hints (a text with such a secret contains one of them).
 
-Prose about secrets, hashes, ids and signatures of reasoning are not secrets. A kind without a distinctive beginning is
-found only beside its name.
+Prose about secrets, hashes, ids and signatures of reasoning are not secrets. A secret without a distinctive prefix is
+detected only beside the name of its service.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Final
 class SecretKind:
     """One kind of secret. Every match of `pattern` contains one of the `hints`, in any case.
 
-    Hints are written in lower case; a text without any of them is not searched, which is most of the speed. The secret
-    is the match, or the part after the group `kept` if there is one. `masked`: calls to AWS normally contain it, so
-    masking it in a recording causes no warning. `source` names the documentation if the name does not. `beside_name`:
-    it counts only beside the name of its service, since it looks like any random word.
+    Hints are in lower case; a text without any of them is not searched, which saves most of the time. The secret is the
+    match, or the part of the match after the group `kept` if there is one. `masked`: calls to AWS normally contain such
+    a secret, so masking it in a recording causes no warning. `source` is the site or tool that documents the format.
+    `beside_name`: the pattern requires the name of the service, because the secret alone looks like any random word.
     """
 
     name: str
@@ -31,9 +31,9 @@ class SecretKind:
 
 _START: Final = r"(?<![A-Za-z0-9])"
 _BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
-# Between the name of a member or header and its value; also in JSON, JSON inside a string, Python, YAML and XML.
+# The separator of a member or header from its value, also in JSON, JSON inside a string, Python, YAML and XML.
 _IS: Final = r"""["'\\]{0,4}[ \t]{0,40}(?:=>|[:=>])\s{0,8}(?:\[\s{0,8})?["'\\]{0,4}"""
-# As above; also the two members of a pair, two items of a list, or two words of a command line.
+# As above, or the separator of two list items, of two command-line words, or of a `name` and its member `value`.
 _GIVEN: Final = (
     rf"""(?:{_IS}|["'\\]{{1,4}},\s{{0,3}}["'\\]{{1,4}}|[ \t]{{1,4}}["']?"""
     r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
@@ -44,7 +44,7 @@ _URL_VALUE: Final = r"""(?!\*\*\*|REDACTED)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}
 ACCOUNT_IN_ARN: Final = SecretKind(
     "an AWS account id",
     ("arn",),
-    # Also in a URL path, where each colon is %3A, and in one that was quoted twice.
+    # Also in a URL path, where each colon is %3A, or %253A if the path was quoted twice.
     r"(?P<kept>\barn(?P<colon>:|%3[Aa]|%253[Aa])(?:(?:(?!(?P=colon))[^\s\"'])*(?P=colon)){3})\d{12}(?!\d)",
     masked=True,
 )
@@ -66,14 +66,14 @@ ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
 
 
 def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
-    """A kind whose texts all begin with one of these prefixes and continue with a pattern."""
-    # The text before it is checked after the prefix, which is quick to search for.
+    """A kind of secret that begins with one of these prefixes; `rest` is the pattern of what follows the prefix."""
+    # The lookbehind follows the prefix, because `re` searches quickly for a pattern that begins with literal text.
     any_of = "|".join(rf"{begin}(?<![A-Za-z0-9]{begin})" for begin in map(re.escape, begins))
     return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source)
 
 
 def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> SecretKind:
-    """A kind that counts only beside the name of its service."""
+    """A kind of secret that is detected only beside one of these names of its service."""
     any_of = "|".join(map(re.escape, owners))
     word = r"[ \t_.-]{0,3}(?:[a-z]{1,12}[ \t_.-]{0,3}){0,2}(?:key|token|secret|password)s?"
     pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){_GIVEN}){value}(?![A-Za-z0-9])"
@@ -89,7 +89,7 @@ KINDS: Final = (
         rf"|(?:[?&;]|%26|%3F|\\u0026)(?:sig|Signature|Key-Pair-Id|AWSAccessKeyId|GoogleAccessId)){_URL_IS}){_URL_VALUE}",
         masked=True,
     ),
-    SecretKind(  # as AWS repeats it when a signature does not match
+    SecretKind(  # AWS repeats this header in its error for a wrong signature
         "the session token of a signed request",
         ("security-",),
         rf"(?P<kept>(?i:x-amz-security-token){_GIVEN})[A-Za-z0-9+/=%_-]{{16,}}",
@@ -103,7 +103,7 @@ KINDS: Final = (
     SecretKind(
         "an AWS secret access key",
         ("secret",),
-        # Not a commit id or digest.
+        # 40 hex digits are a commit id or digest, not a key.
         rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN})(?![0-9a-f]{{40}})"
         r"[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])",
     ),
@@ -111,7 +111,7 @@ KINDS: Final = (
         "an AWS session token",
         ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
         rf"(?P<kept>(?i:aws_session_token){_GIVEN}|(?i:session_?token){_GIVEN}(?=[A-Za-z0-9+/=_-]{{100}}))"
-        # It needs a digit and a capital: the second half of aws_session_token=aws_session_token is not a secret.
+        # The token needs a digit and a capital: the second half of aws_session_token=aws_session_token is not a secret.
         r"(?=[A-Za-z+/=_-]*\d)(?=[a-z0-9+/=_-]*[A-Z])[A-Za-z0-9+/=_-]{16,}"
         rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
     ),
@@ -122,7 +122,7 @@ KINDS: Final = (
     SecretKind(
         "a bearer token",
         ("bearer",),
-        # It needs a digit: "the bearer responsibilities" is not a secret.
+        # The token needs a digit: "the bearer responsibilities" is not a secret.
         rf"(?P<kept>{_START}[Bb](?:earer|EARER)\s+)(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{{16,}}",
     ),
     SecretKind(
@@ -182,7 +182,7 @@ KINDS: Final = (
     SecretKind(
         "a private key",
         ("private key", "openssh-key-v1\0"),
-        # To its end, however its lines are set; or, where that is cut off, as long as there are lines
+        # Up to the END line, however lines are separated; if END is missing, as long as lines of base64 follow
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"(?=[^\x00${}()<>;]{0,300}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:(?!-----)[^\x00]){16,16384}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -190,7 +190,7 @@ KINDS: Final = (
         r"(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*)"
         r"|openssh-key-v1\x00",
     ),
-    # Secrets that agents get besides AWS's, each as documented by its maker or by gitleaks 8 (2025).
+    # Secrets of other services that agents use, as documented by the vendor or by gitleaks 8 (2025).
     _token("a LangSmith key", ("lsv2_pt_", "lsv2_sk_"), r"[0-9a-f]{32}_[0-9a-f]{10}", "docs.smith.langchain.com"),
     _token("a Langfuse key", ("sk-lf-",), r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "langfuse.com/docs"),
     _token("a Tavily key", ("tvly-",), r"(?:dev-|prod-)?[A-Za-z0-9_-]{24,}", "docs.tavily.com"),
@@ -303,7 +303,7 @@ KINDS: Final = (
     SecretKind(
         "the password of a URL",
         ("://",),
-        # It needs a letter and a digit and must not be a placeholder: manuals write user:password@host.
+        # The password needs a letter and a digit and must not be a placeholder: manuals write user:password@host.
         r"(?P<kept>://[^\s:/@\"'<>{}$%*]{0,64}:)[^\s:/@\"'<>{}$*]{3,40}"
         r"(?:[A-Za-z][^\s:/@\"'<>{}$*]{2,40}\d|\d[^\s:/@\"'<>{}$*]{2,40}[A-Za-z])[^\s:/@\"'<>{}$*]{0,64}(?=@[A-Za-z0-9\[])",
         source="RFC 3986, 3.2.1",
@@ -331,4 +331,4 @@ KINDS: Final = (
     _by_name("an Asana token", ("asana",), r"(?:\d/\d{10,20}(?:/\d{10,20})?:)?[0-9a-f]{32}", "gitleaks"),
     _by_name("a Heroku key", ("heroku",), r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "gitleaks"),
 )
-"""Every kind of secret."""
+"""All kinds, in the order in which they are masked."""

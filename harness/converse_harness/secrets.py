@@ -19,29 +19,29 @@ _SECRET_HEADERS: Final = frozenset(
 )
 
 STAND_IN: Final = "111122"
-"""How the account ids begin that stand in recordings for real ones."""
+"""The first digits of the account ids that replace real ones in recordings."""
 
 
 @cache
 def compiled(kind: SecretKind) -> re.Pattern[str]:
-    """The compiled pattern of a kind; compiled at first use, since compiling all of them takes milliseconds."""
+    """Return the pattern of a kind, compiled at first use, since compiling all patterns takes milliseconds."""
     return re.compile(kind.pattern, re.ASCII)
 
 
 def secret_spans(kind: SecretKind, text: str) -> list[tuple[int, int]]:
-    """The start and end of each secret of this kind in a text."""
+    """Return the start and end of each secret of this kind in a text."""
     return [secret_span(found) for _, found in matches(text, (kind,))]
 
 
 def secret_span(found: re.Match[str]) -> tuple[int, int]:
-    """The start and end of the secret itself within a match."""
+    """Return the start and end, in the text, of the secret in a match."""
     kept = found.re.groupindex.get("kept")
     start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
     return start, found.end()
 
 
 def matches(text: str, kinds: Iterable[SecretKind] = KINDS) -> Iterator[tuple[SecretKind, re.Match[str]]]:
-    """Yield each kind with its matches in a text.
+    """Yield every match in a text, each with its kind.
 
     >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
@@ -62,7 +62,7 @@ _AFTER_HINT: Final = 16 * 1024
 
 
 def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
-    """The parts of a text near a hint of this kind: in megabytes of base64, short hints occur by chance."""
+    """Yield the parts of a large text near a hint of this kind, to avoid a search through megabytes of base64."""
     start = end = 0
     for place in sorted(found.start() for hint in kind.hints for found in re.finditer(re.escape(hint), lowered)):
         if not end or place - _BEFORE_HINT > end:
@@ -76,7 +76,7 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
 # The secrets of this process
 
 _LONG_ENOUGH: Final = 16
-"""Characters from which on a value is searched inside of words too, and need not be of two classes."""
+"""A value of at least this length is masked even inside a word, and even if its characters are of one class."""
 
 _SHORTEST: Final = 8
 
@@ -135,7 +135,7 @@ _COMMON: Final = frozenset(
         "welcome",
     ]
 )
-"""What many have as a password of nothing that matters; digits and signs around it make no other word of it."""
+"""Common passwords of test services. Only the letters of a value are compared with them."""
 
 _signed_with: set[str] = set()
 
@@ -149,8 +149,8 @@ def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
     """The secrets of this process: environment variables with names of secrets, and the keys that signed requests.
 
     Passwords in URLs are included, whatever the variable's name. With another `environ`, only its variables are read.
-    Values shorter than eight characters are left out, those shorter than sixteen if they are of one class of characters
-    or a common word.
+    Values shorter than eight characters are omitted; values shorter than sixteen are omitted if their characters are
+    of one class or their letters are a common password.
 
     >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
     >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
@@ -175,7 +175,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """The positions of these secrets in a text; a short secret counts only as a whole word."""
+    """Yield the positions of these secrets in a text; a short secret counts only as a whole word."""
     for value in own:
         for each in {value, value.encode().decode("latin-1")}:
             at = text.find(each)
@@ -187,13 +187,11 @@ def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 _SHOWN: Final = 8
-"""Characters of a secret, at its beginning or end, that are masked where the rest of it was cut off."""
+"""Number of characters at the beginning or end of a secret by which a shortened copy is recognised."""
 
 
 def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """The positions where `reprlib` or pytest left only the beginning or the end of a long secret, beside three
-    dots.
-    """
+    """Yield the positions of secrets that `reprlib` or pytest shortened to their beginning or end, beside "..."."""
     for value in own if "..." in text else ():
         for found in re.finditer(re.escape(value[:_SHOWN]), text):
             start = found.start()
@@ -213,7 +211,7 @@ def _common(one: str, other: str) -> int:
 
 
 def mask(text: str, own: Collection[str] | None = None) -> str:
-    """The text without secrets, for failure messages and reports; `own` are those of this process.
+    """Return the text with its secrets masked; `own` are the secrets of this process, by default `own_secrets()`.
 
     >>> mask("arn:aws:bedrock:us-east-1:123456789012:inference-profile/x")
     'arn:aws:bedrock:us-east-1:***:inference-profile/x'
@@ -236,18 +234,18 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def mask_headers(headers: Headers) -> Headers:
-    """The headers with secret values masked."""
+    """Return the headers with the values of secret headers masked."""
     return tuple([_shared((name, MASK if name.lower() in _SECRET_HEADERS else value)) for name, value in headers])
 
 
 @lru_cache(maxsize=256)
 def _shared(header: tuple[str, str]) -> tuple[str, str]:
-    """The header itself, one object for all calls: each call keeps its headers, and most of them repeat."""
+    """Return one shared object for equal headers: every call keeps its headers, and most headers repeat."""
     return header
 
 
 def header_secrets(headers: Headers) -> Iterator[str]:
-    """The tokens in those headers that are secret; an AWS signature contains none.
+    """Yield the tokens in the secret headers; an `Authorization` header with an AWS signature contains none.
 
     >>> list(header_secrets((("Cookie", "a=1; b=2"), ("authorization", "Bearer t"))))
     ['1', '2', 't']

@@ -16,7 +16,7 @@ from converse_harness.stream.grammar import ERROR_FRAME, kind
 from converse_harness.stream.http import HttpResponse
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
-"""Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
+"""Placeholder toolUseId of a toolUse block without one; the Endpoint replaces it with a generated id."""
 
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
@@ -25,11 +25,11 @@ METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTie
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageBody:
-    """An answer as a message; how it is cut into events follows the model family of the request.
+    """An answer as one message; the model family of the request decides how the message is cut into events.
 
-    `content` holds ContentBlocks, `pieces` the exact deltas of blocks by index, `options` further members of
-    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. With
-    `strict=False` it may have members and values outside AWS's model.
+    `content` holds the ContentBlocks, `pieces` maps the index of a block to its exact deltas, and `options` holds other
+    members of ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier.
+    `strict=False` allows members and values outside AWS's model.
     """
 
     content: tuple[Mapping[str, Any], ...]
@@ -42,7 +42,7 @@ class MessageBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventsBody:
-    """An answer as the exact sequence of stream events; `strict` if they were checked against AWS's model and order."""
+    """An answer as exact stream events; `strict`: the events were checked against AWS's model and event order."""
 
     events: tuple[Mapping[str, Any], ...]
     strict: bool = True
@@ -50,7 +50,7 @@ class EventsBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorBody:
-    """An HTTP error before any stream: the name of the error shape, its status, members and further headers."""
+    """An HTTP error in place of a stream: the name of the error shape, its status, members and additional headers."""
 
     name: str
     status: int
@@ -60,16 +60,16 @@ class ErrorBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BareBody:
-    """An answer known only as bytes: of an operation other than Converse and ConverseStream, or damaged.
+    """An answer of which only the bytes are known: it is damaged, or its operation is not Converse or ConverseStream.
 
-    `summary` describes it in a few words.
+    `summary` describes the answer in a few words.
     """
 
     summary: str
 
 
 WrittenBody = MessageBody | EventsBody | ErrorBody
-"""What people write with `reply`."""
+"""The bodies that the functions of `reply` create."""
 
 Body = WrittenBody | BareBody
 
@@ -79,7 +79,7 @@ class Recorded:
     """The recorded bytes of a real answer, which are sent unchanged if the same operation is called.
 
     The chunks of `response` have the recorded pauses, or none. `partial`: the recorded client disconnected before the
-    end, so that the rest of the answer is unknown.
+    end, so the rest of the answer is unknown.
     """
 
     operation: str
@@ -87,7 +87,7 @@ class Recorded:
     partial: bool = False
 
     def paced(self, first: float, each: float) -> Recorded:
-        """The same recorded answer with these pauses, in seconds."""
+        """Return this recorded answer with other pauses before the first chunk and each later chunk, in seconds."""
         delays = chain((first,), repeat(each))
         chunks = tuple(chunk._replace(delay=delay) for chunk, delay in zip(self.response.chunks, delays, strict=False))
         return replace(self, response=replace(self.response, chunks=chunks, wait=0.0))
@@ -95,7 +95,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class StreamFailure:
-    """An exception frame, or an unmodelled error frame, in the place of event number `after`, counted from 0."""
+    """An exception frame or unmodelled error frame that replaces event number `after` (from 0) and ends the stream."""
 
     after: int
     event: Mapping[str, Any]
@@ -109,7 +109,7 @@ class StreamFailure:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds before the first event and before each later one."""
+    """The pauses before the first event and before each later event, in seconds."""
 
     first: float = 0.0
     each: float = 0.0
@@ -119,12 +119,12 @@ UNPACED: Final = Pace()
 
 
 _LOOKED_AT: Final = 4000
-"""How much of a text is looked at: more than the longest secret that begins in what is shown."""
+"""Length in characters to which a text is cut before secrets are masked; far less of the text is shown."""
 
 
 def shorten(text: str, width: int = 60) -> str:
-    """A text on one line, at most `width` characters of it. Secrets are masked first: a shortened one could not be
-    recognised later.
+    """Return a text in quotes on one line, cut to `width` characters. Secrets are masked first, because a shortened
+    secret could not be recognised later.
 
     >>> shorten("It was a dark and stormy night", 16)
     '"It was a da..."'
@@ -174,16 +174,16 @@ _KEYWORDS: Final[Mapping[str, str]] = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""What `reply.message` calls members of ConverseResponse; the others it calls by their name."""
+"""Member of ConverseResponse -> its parameter in `reply.message`; other parameters have the name of their member."""
 
 Call = tuple[str, Sequence[Any], Mapping[str, Any]]
-"""A function of `reply`, or a method of Reply, with its arguments."""
+"""The name of a function of `reply` or method of Reply, its positional arguments, and its keyword arguments."""
 
 
 def written(
     body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
-    """The calls that create a reply with these parts, for its source code."""
+    """Yield the calls that create a reply with these parts; hypothesis and IPython print them as its source code."""
     alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:

@@ -34,14 +34,14 @@ def guardrail_blocked(
 ) -> Reply:
     """Answer with a guardrail's message instead of the model's, with stop reason `guardrail_intervened`.
 
-    `policy` is what it found: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
-    GuardrailAssessment, whose findings may leave out `action` and `detected`. `side` says where: in the `input`, which
-    then costs no tokens, or in the `output`, which grounding alone looks at; `original` is what the model wrote there
-    (`modelOutput`), `input_assessment` what was said of the input. `streamed` is what a guardrail in the async stream
-    mode let through before; one text with the message, on plain Converse as well. `trace=False` is how it looks
-    to a request with the trace disabled; `omit_detected=True` leaves that member, which is optional in AWS's model, out
-    of what was found. The guardrail is the one of the request unless `guardrail_id` names it.
-    `usage` and `metrics` are those of `reply.message`. Raises ReplyError for what guardrails cannot do.
+    `policy` is the finding: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
+    GuardrailAssessment, whose findings may omit `action` and `detected`. `side` is the blocked side: `input` (the
+    default usage is then 0 tokens) or `output`; `grounding` checks only the output. `original` is the model's output
+    (`modelOutput`), `input_assessment` the assessment of the input. `streamed` is the text that a guardrail in the
+    async stream mode let through before it blocked; this text and the message form one text block, on plain Converse
+    as well. `trace=False` omits the trace, as for a request with the trace disabled; `omit_detected=True` omits the
+    member `detected`, which is optional in AWS's model. The guardrail is that of the request unless `guardrail_id` is
+    set. `usage` and `metrics` are as in `reply.message`. Raises ReplyError for an answer that no guardrail can give.
     Source: recordings of AWS (an input blocked by topic); other policies, outputs and the async stream mode are from
     AWS's model and guide.
 
@@ -83,16 +83,16 @@ def guardrail_masked(
     usage: Mapping[str, object] | None = None,
     metrics: Mapping[str, object] | None = None,
 ) -> Reply:
-    """Answer with a text in which a guardrail masked what it found, with stop reason `guardrail_intervened`.
+    """Answer with a text in which a guardrail masked its findings, with stop reason `guardrail_intervened`.
 
-    `text` has the masks: `{EMAIL}` for personal data, the name of a regular expression in braces for what that
-    matched. `original` is the text before; it differs only in the masks, and is made up if not given. What was found
-    follows from both; `policy` is a GuardrailAssessment that says it instead (or has metrics alone), or `pii` or
-    `regex` to allow nothing else. With `side="input"` the masks were in what the user wrote: `text` is any answer, and
-    `policy` what was found, `pii` if not given. `pieces` are the exact deltas; the rest is as in `guardrail_blocked`.
-    Raises ReplyError for what guardrails cannot do. Source: recordings of AWS; a masked input is not recorded. On plain
-    Converse AWS puts the model's own JSON where a stream has the original text (`modelOutput`): write that as
-    `original` if it matters.
+    `text` contains the masks: `{EMAIL}` for personal data; for a match of a regular expression, the expression's name
+    in braces. `original` is the text before masking; it may differ only in the masks, and is made up by default. The
+    findings are derived from both texts; `policy` is a GuardrailAssessment with other findings (or with metrics alone),
+    or `pii` or `regex` to allow only that kind of mask. With `side="input"` the user's text was masked: `text` is any
+    answer, and `policy` is the finding, by default `pii`. `pieces` are the exact deltas; the other parameters are as in
+    `guardrail_blocked`. Raises ReplyError for an answer that no guardrail can give. Source: recordings of AWS; a masked
+    input is not recorded. On plain Converse AWS puts the model's own JSON where a stream has the original text
+    (`modelOutput`): pass that JSON as `original` if it matters.
 
     >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
     'text "Write to {EMAIL}.", guardrail_intervened'
@@ -130,9 +130,10 @@ def guardrail_passed(
 ) -> Reply:
     """Answer with a text that a guardrail let through, with its trace and stop reason `end_turn`.
 
-    Without `policy` it found nothing. With one it only tells what it found, action NONE, as a policy in detect mode
-    does and `automated_reasoning` always; `side` and the rest are as in `guardrail_blocked`. Raises ReplyError.
-    Source: recordings of AWS where nothing was found; AWS's guide for findings that are only told.
+    Without `policy` the guardrail found nothing. With `policy` the trace has findings with action NONE, as from a
+    policy in detect mode, and always from `automated_reasoning`. `side` and the other parameters are as in
+    `guardrail_blocked`. Raises ReplyError, for instance for a finding with another action.
+    Source: recordings of AWS for answers without findings; AWS's guide for findings with action NONE.
 
     >>> guardrail_passed("18 °C and sunny.").summary
     'text "18 °C and sunny."'
@@ -163,7 +164,7 @@ def _assess(
     *,
     detected: bool = True,
 ) -> tuple[str, dict[str, Any]]:
-    """The side and the assessment, if a guardrail can take this action there. Raises ReplyError."""
+    """Return side and completed assessment. Raises ReplyError if no guardrail takes this action on this side."""
     if side not in (None, *rails.BOTH):
         raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
@@ -205,10 +206,10 @@ def _assess(
 
 
 def _complete(assessment: Mapping[str, object], action: str, root: str, *, detected: bool = True) -> dict[str, Any]:
-    """The assessment with the actions filled in, checked against AWS's model."""
+    """Return the assessment with missing actions filled in. Raises ReplyError if AWS's model does not allow it."""
     try:
         whole = rails.complete(assessment, action, detected=detected)
-    except (AttributeError, TypeError, ValueError):  # so much is wrong that nothing can be put into it
+    except (AttributeError, TypeError, ValueError):  # too malformed to complete; `check` lists the mistakes
         bedrock.check("GuardrailAssessment", assessment, root=root)
         raise
     bedrock.check("GuardrailAssessment", whole, root=root)

@@ -16,13 +16,13 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.grammar import UNIONS, check_order, kind
 
 _FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
-"""The rules that an answer of the future may break: it has members and values that today's model does not know."""
+"""Findings that `strict=False` allows, because future answers may have members and values that are now unknown."""
 
 _FUTURE_OPTIONS: Final = _FUTURE | {bedrock.FindingKind.REQUIRED}
-"""Beside its blocks an answer may also lack what the model requires, as AWS does at times."""
+"""Findings that `strict=False` allows outside the content blocks: AWS sometimes omits required members there."""
 
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
-"""Blocks that every botocore from the oldest on knows in a stream; long answers are made of them."""
+"""Blocks that every supported botocore can parse in a stream. Answers with only these blocks skip a slow check."""
 
 _NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -30,7 +30,7 @@ _NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 def text(text: str, *, pieces: Sequence[str] | None = None, stop_reason: str = "end_turn") -> Reply:
     """Answer with one text block.
 
-    `pieces` are the exact deltas, which joined are the text. Raises ReplyError for an unknown stop reason.
+    `pieces` are the exact deltas; joined, they must equal the text. Raises ReplyError for an unknown stop reason.
 
     >>> text("18 °C and sunny.")
     <Reply text "18 °C and sunny.">
@@ -48,9 +48,9 @@ def tool_use(
 ) -> Reply:
     """Ask the client for one tool.
 
-    `input` is the JSON object of its arguments; `id` the toolUseId, of the recorded form if not given; `pieces` the
-    exact deltas of the input's JSON, with the `stop_reason` (if not given `tool_use`) `max_tokens` perhaps only the
-    first of them. Raises ReplyError for a name that Bedrock does not allow.
+    `input` is the JSON object of the tool's arguments. `id` is the toolUseId; the default is generated in the form of
+    recorded ids. `pieces` are the exact deltas of the input's JSON; with the stop reason `max_tokens` they may be only
+    its beginning. `stop_reason` is `tool_use` by default. Raises ReplyError for a name that Bedrock does not allow.
 
     >>> tool_use("get_weather", {"city": "Zürich"})
     <Reply tool_use get_weather {"city": "Zürich"}>
@@ -84,14 +84,14 @@ def message(
 ) -> Reply:
     """Answer with the content blocks of one assistant message, as the AWS API writes them.
 
-    `stop_reason` follows from the blocks if not given; a toolUse may leave its toolUseId out. `usage` (TokenUsage;
-    what it leaves out is estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds the empty `modelOutput`
-    of AWS), `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
-    ConverseResponse. `pieces` gives the exact deltas of blocks by index; those of a last tool use may be the beginning
-    of its input where `max_tokens` cuts it off. With `strict=False` there may be members and values that the installed
-    model does not have, as of the future, and beside the blocks those that it requires may be missing; a stream sends a
-    block that it does not know as one delta of that name.
-    Raises ReplyError for what AWS's model does not allow, or a block that cannot be streamed.
+    By default `stop_reason` follows from the blocks. A toolUse may omit its toolUseId. `usage` (TokenUsage; missing
+    members are estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds an empty `modelOutput`, as AWS does),
+    `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
+    ConverseResponse. `pieces` maps the index of a block to its exact deltas; those of a last tool use may be only the
+    beginning of its input if the stop reason is `max_tokens`. `strict=False` allows members and values that the
+    installed model does not have (future ones), and missing required members outside the content blocks; a stream sends
+    an unknown block as one delta of that name.
+    Raises ReplyError if AWS's model does not allow a value, or if a block cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
     'text "Let me look." + tool_use get_weather {}'
@@ -118,7 +118,7 @@ def message(
             bedrock.check(shape, whole, root=name, allowing=() if strict else _FUTURE_OPTIONS)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
-    for index, event in enumerate(reply.events()):  # a block without deltas, or pieces that do not add up, fail here
+    for index, event in enumerate(reply.events()):  # raises for a block without deltas, or wrong pieces
         if not strict:
             _check_encodable(event, index)
         elif not sent_by_all:
@@ -129,9 +129,9 @@ def message(
 def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Reply:
     """Answer with exactly these events, as AWS event dicts.
 
-    With `strict`, every event must be valid in AWS's model and the sequence one that ConverseStream can send; without,
-    anything goes that has one key and is JSON, a key that ends in `Exception` travelling as an exception frame.
-    Raises ReplyError, StreamOrderError.
+    With `strict`, every event must be valid in AWS's model, and ConverseStream must be able to send this sequence.
+    Otherwise an event may be any JSON object with one key; a key that ends in `Exception` is sent as an exception
+    frame. Raises ReplyError for an invalid event, StreamOrderError for an impossible sequence.
 
     >>> events([{"throttlingException": {"message": "Slow down"}}]).summary
     '1 events'
@@ -151,7 +151,7 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel if the installed botocore could not parse the block: older ones lack some starts and deltas."""
+    """Raise NotInModel if the installed botocore cannot parse the block: older ones lack some starts and deltas."""
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]
@@ -179,12 +179,14 @@ def cited(
     usage: Mapping[str, object] | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
 ) -> Reply:
-    """Answer with texts in order, each followed by the Citations that it leans on, as AWS Citation mappings.
+    """Answer with texts in order, each followed by the Citations that support it, as AWS Citation mappings.
 
-    Each text is a block of its own: a plain one, or a citationsContent with its citations, which a stream sends before
-    the text. Citations that no text or an empty one precedes make a block of citations only, as Nova's web grounding
-    sends it. `citing` writes the Citations; `usage` (TokenUsage) and `pieces` (the exact deltas of the texts, by the
-    index of their block) are those of `message`. Raises ReplyError. Source: recorded answers of Claude and Nova.
+    Each text becomes one block: a text block, or a citationsContent block if citations follow the text. A stream sends
+    citations before their text. Citations after no text or an empty text become a block without text, as from Nova's
+    web grounding.
+    `citing` creates a Citation. `usage` (TokenUsage) and `pieces` (index of a block -> the exact deltas of its text)
+    are as in `message`. Raises ReplyError for an invalid part, or for no parts. Source: recorded answers of Claude and
+    Nova.
 
     >>> from converse_harness import citing
     >>> forecast = {"name": "forecast", "source": {"text": "Zürich: 18 °C, sunny."}}

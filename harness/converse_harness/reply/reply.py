@@ -1,4 +1,4 @@
-"""Reply: one immutable answer, the same for Converse and ConverseStream. The functions of `reply` make them."""
+"""Reply: one immutable answer, the same for Converse and ConverseStream. The functions of `reply` create Replies."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from converse_harness.stream.http import ERROR_NAME
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reply:
-    """One immutable answer, made by `reply.text`, `reply.tool_use`, `reply.error` and their like.
+    """One immutable answer, created by `reply.text`, `reply.tool_use`, `reply.error` and similar functions.
 
-    Usable for `uses` calls in a row. Every method returns a new Reply and raises ReplyError at the line that calls it
-    when it is asked for something that ConverseStream does not do.
+    A Reply answers `uses` calls in a row. A method that changes the answer returns a new Reply, and raises ReplyError
+    immediately if the change is impossible for this answer.
     """
 
     body: Body
@@ -63,10 +63,10 @@ class Reply:
     ) -> Reply:
         """Send an exception frame after that many events and end the stream.
 
-        On plain Converse it is the HTTP error of that type. The events are counted in a family-neutral chunking, one
-        delta a word. `exception` is a member of ConverseStreamOutput such as `throttlingException`, any name with
-        `strict=False`; `members` are further members of its shape. Source: AWS's model; only validationException as
-        first frame is recorded.
+        On plain Converse the answer is the HTTP error of the same type. Events are counted with one delta per word,
+        whatever the model family. `exception` is a member of ConverseStreamOutput such as `throttlingException`, or any
+        name with `strict=False`; `members` are other members of the exception's shape. Source: AWS's model; only
+        validationException as the first frame is recorded.
 
         >>> from converse_harness import reply
         >>> reply.text("The answer is forty-two.").fails_after(3, "throttlingException").summary
@@ -92,8 +92,8 @@ class Reply:
         """Send an unmodelled error frame (`:message-type: error`) after that many events and end the stream.
 
         `code` and `message` are its headers `:error-code` and `:error-message`; there is no payload. On plain Converse
-        it is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the specification of event
-        streams; none is recorded of Bedrock.
+        the answer is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the specification
+        of event streams; no recording of Bedrock has such a frame.
 
         >>> from converse_harness import reply
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
@@ -125,12 +125,12 @@ class Reply:
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
-        """Break the protocol, by the name of a fault; after that many events, half of them if not given.
+        """Break the protocol with a fault, after `after` events; by default after half of them.
 
-        A fault of the order of events is at one of the events at which it can be, the middle one if not given. Events
-        are counted in a family-neutral chunking, one delta a word; what fits a whole body breaks that of plain
-        Converse, or of an error, at the same part of it. Faults of different levels may be combined. Raises ReplyError
-        for what cannot be broken so.
+        For an order fault, `after` is the event to which it applies; by default the middle one of the events where the
+        fault is possible. Events are counted with one delta per word, whatever the model family. A fault that is also
+        possible in a whole body breaks the body of plain Converse, or of an error, at the same fraction of its length.
+        Faults of different levels may be combined. Raises ReplyError if the fault is impossible in this reply.
 
         >>> from converse_harness import faults
         >>> from converse_harness import reply
@@ -174,7 +174,7 @@ class Reply:
         """Add the headers `retry-after` and `retry-after-ms` to an error: how long the client should wait.
 
         botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError if the answer is not
-        an HTTP error, and for a number that is not whole.
+        an HTTP error, and for a number that is negative or not whole.
 
         >>> from converse_harness import reply
         >>> reply.throttled().retry_after(ms=50).body.headers
@@ -191,8 +191,8 @@ class Reply:
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` before every later one; the waits are real on every
-        transport.
+        """Wait `first` seconds before the first event and `each` before every later event; all transports really
+        wait.
         """
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
@@ -201,7 +201,7 @@ class Reply:
 
     @property
     def order_breach(self) -> FaultPlacement | None:
-        """The placed fault of the order of events; None if there is none."""
+        """The placed order fault, or None."""
         return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
 
     def check_transport(self, transport: Transport | None) -> None:
@@ -216,12 +216,12 @@ class Reply:
 
     @property
     def no_answer(self) -> bool:
-        """Whether the connection fails instead of any answer."""
+        """Whether the connection fails and no answer is sent."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
     def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """The stream as events, without the failure: chunked as `family` does, or family-neutrally if events are
-        counted.
+        """Return the events of the stream without the failure, chunked as by `family`, or with one delta per word if a
+        fault or failure counts events.
 
         Raises ReplyError for an HTTP error, which has no events.
         """
@@ -235,8 +235,8 @@ class Reply:
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
-        """The same events in runs: deltas that differ only in their text are kept together and not yet made into
-        events.
+        """Yield the events of `unbroken_events` in runs: deltas that differ only in their text stay together, and are
+        not yet converted to events.
         """
         match self.body:
             case EventsBody(events):
@@ -260,7 +260,7 @@ class Reply:
 
     @property
     def summary(self) -> str:
-        """One line for people: `tool_use get_weather {"city": "Zürich"}`."""
+        """A description in one line: `tool_use get_weather {"city": "Zürich"}`."""
         if self.no_answer:
             parts = [self.placements[-1].summary]
         else:
@@ -276,10 +276,10 @@ class Reply:
         return f"<Reply {self.summary}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the source code that makes the reply; hypothesis (in counterexamples) and IPython call this method."""
-        del cycle  # a reply cannot hold itself
+        """Print the code that creates the reply; hypothesis (in counterexamples) and IPython call this method."""
+        del cycle  # a reply cannot contain itself
         if isinstance(self.body, BareBody):
-            printer.text(repr(self))  # no code makes it: it is read from a recording
+            printer.text(repr(self))  # no code creates this reply: only a recording contains it
             return
         for number, (function, arguments, options) in enumerate(
             written(self.body, self.failure, self.placements, self.pace, self.uses)

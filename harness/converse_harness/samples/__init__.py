@@ -1,8 +1,9 @@
 """Realistic example values: one for every message and tool type, and one for every kind of personal data.
 
-They tell one story, so that they fit each other: a traveller asks what to pack, the model asks a tool for the weather,
-the tool answers. A value is the same in every process, and new each time: change it as you like. In pytest each is a
-fixture as well; `table.py` has them all. pytest imports this package for its table; the rest comes when it is used.
+The values fit each other, because they belong to one conversation: a traveller asks what to pack, the model asks a tool
+for the weather, the tool answers. A value is the same in every process; each access returns a new copy, which you may
+change. In pytest every value is also a fixture; `table.py` lists them. At its start pytest imports only this package
+and the table; the other modules are imported when a value is used.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from converse_harness.samples.table import SAMPLES, VARIANTS
 __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
 NAMES: Final = tuple(SAMPLES)
-"""The names of all samples: `content.Message` is a type of `converse_harness.types`, `TokenUsage` a shape of AWS."""
+"""The names of all samples: `content.Message` is from `converse_harness.types`, `TokenUsage` is an AWS shape."""
 
 
 class UnknownSample(ReplyError, LookupError):
-    """No sample has this name; the message has the nearest name."""
+    """Raised if no sample, kind or set of variants has this name, or if the name is ambiguous; suggests names."""
 
 
 def sample(name: str) -> Any:
-    """A new sample value of a type or shape; the module may be left out if only one module has the name.
+    """Return a new sample value of a type or shape; the module may be omitted if only one module has the name.
 
-    Raises UnknownSample.
+    Raises UnknownSample for an unknown or ambiguous name.
 
     >>> sample("tools.ToolUse")
     {'toolUseId': 'tooluse_8Kf2mXq0RtWvY3hNcLbP5A', 'name': 'get_weather', 'input': {'city': 'Zürich', 'days': 2}}
@@ -41,7 +42,7 @@ def sample(name: str) -> Any:
 
 
 def pii(kind: str) -> str:
-    """A made-up value of a kind of personal data (AWS model GuardrailPiiEntityType). Raises UnknownSample.
+    """Return a made-up value of a kind of personal data (AWS enum GuardrailPiiEntityType). Raises UnknownSample.
 
     >>> pii("US_SOCIAL_SECURITY_NUMBER").startswith("987-65-432")
     True
@@ -54,7 +55,7 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """New values of all variants that the installed botocore has, by their paths in AWS's model.
+    """Return the variants that the installed botocore has: path in AWS's model -> a new value.
 
     `name` is the fixture's name without `converse_each_`. Raises UnknownSample.
 

@@ -43,7 +43,7 @@ RESULT: Final = {"toolUseId": ID, "content": [RESULT_CONTENT], "status": "succes
 
 QUESTION: Final = {"role": "user", "content": [{"text": _QUESTION}]}
 MESSAGE: Final = {"role": "assistant", "content": [{"text": LOOK_FIRST}, {"toolUse": TOOL_USE}]}
-"""The answer to the question. It can be streamed."""
+"""The answer to QUESTION; all its blocks can be streamed."""
 
 MESSAGES: Final = [
     QUESTION,
@@ -108,7 +108,7 @@ _MP4: Final = b"\0\0\0\x1cftypisom\0\0\x02\0isomiso2mp41\0\0\0\x08free\0\0\0\x08
 
 IMAGE: Final = {
     "format": "png",
-    # 8 x 8 pixels of sky, grey above, blue below
+    # 8 x 8 pixels: the upper half is grey, the lower half blue
     "source": {"bytes": png([color * 8 for color in [b"\x9a\xa0\xa6"] * 4 + [b"\x4a\x90\xd9"] * 4])},
 }
 VIDEO: Final = {"format": "mp4", "source": {"bytes": _MP4}}

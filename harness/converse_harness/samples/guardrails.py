@@ -14,11 +14,11 @@ PII: Final[Mapping[str, str]] = {
     "AWS_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CA_HEALTH_NUMBER": "9628-797-293",
-    # Taken from the Canadian government's specimens; no person gets a number that begins with 0.
+    # From specimens of the Canadian government; numbers that begin with 0 are not issued to persons.
     "CA_SOCIAL_INSURANCE_NUMBER": "046 454 286",
     "CREDIT_DEBIT_CARD_CVV": "355",
     "CREDIT_DEBIT_CARD_EXPIRY": "04/32",
-    # The number that payment providers use for tests.
+    # Payment providers use this number for tests.
     "CREDIT_DEBIT_CARD_NUMBER": "4111 1111 1111 1111",
     "DRIVER_ID": "D1268686",
     "EMAIL": "veronica00@example.com",
@@ -31,22 +31,22 @@ PII: Final[Mapping[str, str]] = {
     "PHONE": "(206) 555-0120",
     "PIN": "0967",
     "SWIFT_CODE": "RQQOGBEB",
-    "UK_NATIONAL_HEALTH_SERVICE_NUMBER": "999 726 5262",  # 999 is kept for tests
+    "UK_NATIONAL_HEALTH_SERVICE_NUMBER": "999 726 5262",  # 999 is reserved for tests
     "UK_NATIONAL_INSURANCE_NUMBER": "QQ 12 34 56 C",  # no number is issued with the prefix QQ
     "UK_UNIQUE_TAXPAYER_REFERENCE_NUMBER": "1123456789",
     "URL": "https://www.example.com/categories/wp-content/wp-content",
     "USERNAME": "jonathanwarner",
     "US_BANK_ACCOUNT_NUMBER": "000107594886",
-    "US_BANK_ROUTING_NUMBER": "123456780",  # its check digit is right, and no bank has it
+    "US_BANK_ROUTING_NUMBER": "123456780",  # its check digit is correct, but no bank uses it
     "US_INDIVIDUAL_TAX_IDENTIFICATION_NUMBER": "906-90-9984",
     "US_PASSPORT_NUMBER": "C77581201",
-    "US_SOCIAL_SECURITY_NUMBER": "987-65-4325",  # for advertisements only
+    "US_SOCIAL_SECURITY_NUMBER": "987-65-4325",  # reserved for advertisements
     "VEHICLE_IDENTIFICATION_NUMBER": "1P32GEL97UK936896",
 }
-"""Kind of personal data, as in AWS's model (GuardrailPiiEntityType) -> a value that is right in form, and made up.
+"""Kind of personal data (AWS enum GuardrailPiiEntityType) -> a made-up value in the correct format.
 
-Numbers are of the ranges that are kept for documentation, tests and advertising where there are such, and check digits
-are right.
+Numbers are from ranges reserved for documentation, tests or advertising, if such a range exists; check digits are
+correct.
 """
 
 
@@ -72,7 +72,7 @@ ASSESSMENT: Final = {
     "sensitiveInformationPolicy": {"piiEntities": [EMAIL], "regexes": [REGEX]},
     "contextualGroundingPolicy": {"filters": [GROUNDING_FILTER]},
 }
-"""A finding of every policy."""
+"""An assessment with findings of every policy except automated reasoning."""
 
 TRACE: Final = {
     "modelOutput": ["Buy crypto, damn it."],
@@ -103,4 +103,4 @@ DETECTED_TRACE: Final = {
     },
     "actionReason": "No action.",
 }
-"""What AWS sends of a guardrail in detect mode: every finding is `detected`, with action NONE."""
+"""The trace that AWS sends for a guardrail in detect mode: every finding is `detected`, with action NONE."""

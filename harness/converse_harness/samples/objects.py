@@ -1,4 +1,4 @@
-"""The samples that are objects of Strands' types, or functions: tools, exceptions, sessions, memory."""
+"""The samples that are functions, or instances of Strands' types: tools, exceptions, sessions, memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMES: Final[Mapping[str, Any]] = {
 
 
 def fresh(value: Any) -> Any:
-    """A copy of a value, with a copy for each place where a part of it stands: one that is changed changes no other."""
+    """Return a deep copy of a value in which no two places share an object, so that each can be changed alone."""
     if is_object(value):
         return {name: fresh(each) for name, each in value.items()}
     return [fresh(each) for each in value] if is_array(value) else value
@@ -114,4 +114,4 @@ OBJECTS: Final[Mapping[str, Callable[[], Any]]] = {
     "memory.InjectionQueryContext": lambda: memory.InjectionQueryContext(fresh(content.MESSAGES)),
     "memory.InjectionFormatContext": lambda: memory.InjectionFormatContext([_entry()]),
 }
-"""Name, as in `table.SAMPLES` -> what makes a new one."""
+"""Name in `table.SAMPLES` -> a function that creates a new value."""

@@ -1,7 +1,7 @@
 """Every sample value and every set of variants, with its fixture, as one literal table.
 
-pytest loads it at every start, so it contains only text and imports nothing. The values are in `values.py` and
-`objects.py`.
+pytest imports this module at every start, so the table is only text and needs no other module. The values are in
+`values.py` and `objects.py`.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class SampleRow(NamedTuple):
-    """A fixture that provides a sample or variants, and one sentence about the value."""
+    """The name of a fixture that provides a sample or variants, and a sentence that describes the value."""
 
     fixture: str
     doc: str
@@ -165,7 +165,7 @@ memory.InjectionQueryCallback | converse_injection_query_callback | Makes a quer
 memory.InjectionFormatContext | converse_injection_format_context | What the injected text is made of.
 memory.InjectionFormatCallback | converse_injection_format_callback | Makes a text of memories.
 """)
-"""Name -> row. `content.Message` is Message of `converse_harness.types.content`; without a module, AWS's own shape."""
+"""Name -> row. `content.Message` is from `converse_harness.types.content`; names without a module are AWS shapes."""
 
 VARIANTS: Final = _read("""
 content_block | converse_each_content_block | Runs the test once for each kind of content block.
@@ -176,4 +176,4 @@ tool_choice | converse_each_tool_choice | Runs the test once for each tool choic
 citation_location | converse_each_citation_location | Runs the test once for each kind of citation location.
 pii_kind | converse_each_pii_kind | Runs the test once for each kind of personal data: a PIIEntity.
 """)
-"""What stands after `converse_each_` -> row."""
+"""Fixture name without `converse_each_` -> row."""

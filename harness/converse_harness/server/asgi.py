@@ -1,6 +1,7 @@
-"""The ASGI transport: the same fake under an existing server, with its workers, TLS and protocols.
+"""The ASGI transport: the same fake as an application of an existing server, with its workers, TLS and protocols.
 
-It needs ASGI 3 over asyncio. An application closes a connection by raising an exception; it cannot reset one.
+The server must support ASGI 3 and use asyncio. An application closes a connection by raising an exception; it cannot
+reset a connection.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
-"""Bytes that are sent before other requests of the process get their turn."""
+"""Number of bytes after which an answer yields to the other tasks of the event loop."""
 
 _THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
-"""Headers of a connection, which belongs to the server. It adds `Date` as well."""
+"""Headers that the app does not send, because the server manages the connection. The server also adds `Date`."""
 
 _UNKNOWN_SCOPE: Final = (
     "an ASGI scope of type {type!r} came to a ConverseApp, which answers 'http' and 'lifespan': that is how Bedrock is "
@@ -49,16 +50,16 @@ class _AsgiFake(Fake):
 
     @property
     def _state(self) -> str:
-        return "open"  # whatever server runs the app
+        return "open"  # regardless of the server that runs the app
 
 
 class ConverseApp:
     """An ASGI 3 application that answers with a fake Bedrock; `fake` is its Fake.
 
-    Replies are scripted as anywhere: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has its own
-    app, which does not see the calls of other workers. `rules` is the level at which Bedrock's rules for requests are
-    enforced, `history` the treatment of requests that change earlier answers. Functions of a script run in threads of
-    the event loop's pool.
+    Replies are scripted as for any Fake: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has its
+    own app, which does not see the calls of other workers. `rules` is the level at which Bedrock's rules for requests
+    are enforced, `history` the treatment of requests that change earlier answers. Functions in a script run in threads
+    of the event loop's default executor.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
@@ -117,7 +118,7 @@ class ConverseApp:
 
 
 class _Answer:
-    """One exchange that is sent to the server; `leaving` is done when the client has disconnected."""
+    """Sends one exchange through the ASGI server; the future `leaving` is done when the client has disconnected."""
 
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
         self._response = exchange.response
@@ -127,8 +128,8 @@ class _Answer:
         self._headed = False
 
     async def give(self) -> None:
-        """Send the answer until the end or until the client leaves. Raises ConnectionAbortedError if the script breaks
-        it.
+        """Send the answer until its end or until the client disconnects. Raises ConnectionAbortedError if the script
+        breaks the answer.
         """
         reader, response = self._reader, self._response
         try:
@@ -148,16 +149,16 @@ class _Answer:
                 with suppress(OSError):
                     await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            reader.end("cut")  # the server gave it up; what has ended has ended
+            reader.end("cut")  # for an answer that the server cancelled; no effect after another end
 
     async def _sent(self) -> bool:
-        """Send all chunks before the end; False if the client left."""
+        """Send the head and all chunks; return False if the client disconnected."""
         due = self._reader.started + self._response.wait
         if self._response.wait:
             await self._pause(due)
         if self._leaving.done():
             return False
-        with suppress(OSError):  # newer servers say so that the client is gone
+        with suppress(OSError):  # newer servers raise OSError if the client has disconnected
             if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
                 await self._head()
             batch = 0
@@ -187,12 +188,12 @@ class _Answer:
             await self._send({"type": "http.response.start", "status": self._response.status, "headers": headers})
 
     async def _pause(self, due: float) -> None:
-        """Sleep until this time, or until the client leaves."""
+        """Sleep until this time, or until the client disconnects."""
         await asyncio.wait({self._leaving}, timeout=max(0.0, due - monotonic()))
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Confirm startup and shutdown; nothing has to be started or stopped."""
+    """Confirm the lifespan events startup and shutdown; the app has nothing to start or stop."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -201,7 +202,7 @@ async def _live(receive: Receive, send: Send) -> None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The request's body up to the size limit; None if the client left before its end."""
+    """Return the request's body up to the size limit; None if the client disconnected before its end."""
     body = bytearray()
     while True:
         message = await receive()
@@ -219,9 +220,9 @@ async def _left(receive: Receive) -> None:
 
 
 def _target(scope: Scope) -> str:
-    """The path and query as the client sent them, without the app's mount path.
+    """Return the path and query as the client sent them, without the app's mount path.
 
-    `scope["path"]` has lost the `%2F` of an ARN, so it is used only for a server without `raw_path`.
+    In `scope["path"]` the `%2F` of an ARN is decoded, so this path is used only if the server provides no `raw_path`.
     """
     raw: bytes | None = scope.get("raw_path")
     path = quote(scope["path"], safe="/") if raw is None else raw.partition(b"?")[0].decode("latin-1")

@@ -28,24 +28,24 @@ if sys.platform == "linux":
 
 _LINGER: Final = struct.pack("ii", 0, 0)
 _LINGER_NOT: Final = struct.pack("ii", 1, 0)
-"""SO_LINGER with no time: closing a socket then resets the connection."""
+"""SO_LINGER with a time of 0 s: closing the socket then resets the connection."""
 
 _LOOK_AGAIN: Final = 0.005
-"""Seconds between two looks at what is still on its way."""
+"""Seconds between two checks for bytes that the peer has not acknowledged."""
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
-"""Runs the first in a thread, the second with its result in the event loop; the third is `MountedAnswer.forwards`."""
+"""Runs its first argument in a thread, then its second with the result in the event loop; the third is `forwards`."""
 
 
 def _on_its_way(number: int) -> int:
-    """The bytes in a socket that the peer has not acknowledged, if the system reports them."""
+    """Return the number of sent bytes that the peer has not acknowledged; always 0 on systems other than Linux."""
     if sys.platform != "linux":
         return 0
     return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, gets their answers from the mounts, and delivers them."""
+    """Reads requests from one client, gets their answers from the mounts, and delivers these answers."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         self._open_ones = open_ones
         self._slow = slow
         self._deliveries: dict[int, SocketDelivery] = {}
-        """By stream; also of answers that are being computed in a thread."""
+        """The delivery of each stream, also while its answer is being computed in a thread."""
         self._events: deque[Event] = deque()
         self._handling = False
         self._heard = 0.0
@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._stale = False
         self._linger = _LINGER
         self._draining = False
-        """Whether all is said, and what comes is read only so that a client that is writing comes to reading it."""
+        """Whether all answers are written, and input is discarded so that a client still sending can read them."""
 
     # Callbacks of asyncio
 
@@ -89,7 +89,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called when bytes have arrived."""
         if self._draining:
-            return  # until `_watch` closes
+            return  # discard input until `_watch` closes the connection
         self._heard = self.loop.time()
         if not self._chosen:
             data = self._first = self._first + data
@@ -98,23 +98,23 @@ class Connection(asyncio.Protocol):
             self._choose(data)
         self._handle(self.http.receive(data))
         for delivery in [*self._deliveries.values()]:
-            delivery.run()  # a window may have opened
+            delivery.run()  # a flow-control window may have opened
         self.flush()
         if self.http.backlog > self._limits.ahead:
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """Called when the client half-closes: no client that we know reads an answer after this."""
+        """Called when the client half-closes; asyncio then closes the connection: no known client reads after this."""
         if self._chosen:
             self.http.receive(b"")
 
     def pause_writing(self) -> None:
-        """Called when the client reads more slowly than we write: stop reading its requests, too."""
+        """Called when the client reads more slowly than we write: also stop reading its requests."""
         self.writable = False
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Called when the client has read enough: continue."""
+        """Called when the client has caught up: continue to read and write."""
         self.writable = True
         if self._resetting:
             self._reset_when_sent()
@@ -139,7 +139,7 @@ class Connection(asyncio.Protocol):
     # The interface for deliveries
 
     def flush(self) -> None:
-        """Write the protocol's pending bytes; after its last message, close."""
+        """Write the protocol's pending bytes; after the connection's last answer, close the connection."""
         out = self.http.take()
         if out and not (self._draining or self._transport.is_closing()):
             self._transport.write(out)
@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
                 self._transport.close()
 
     def _drain(self) -> None:
-        """Read and discard before closing: closing on a client that still sends would reset the connection and lose our
+        """Discard input before closing: closing while the client still sends would reset the connection and lose the
         answer.
         """
         if not (self._draining or self._transport.is_closing()):
@@ -160,7 +160,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """An answer was written in full, or its stream reset; handle the requests that arrived meanwhile."""
+        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived."""
         self._heard = self.loop.time()
         self._stale = self._stale or stale
         self._deliveries.pop(delivery.stream, None)
@@ -171,14 +171,14 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def hang_up(self) -> None:
-        """Close the connection normally (FIN) once everything is written; this ends its other streams, too."""
+        """Close the connection normally (FIN) once everything is written; its other streams end, too."""
         self.flush()
         self._drop_all("cut")
         self._close_by(_LINGER)
         self._drain()
 
     def reset(self) -> None:
-        """Reset the connection once everything has arrived (RST)."""
+        """Reset the connection (RST) once the client has received everything."""
         self.flush()
         self._resetting = True
         if self._transport.get_write_buffer_size():
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
             self._reset_when_sent()
 
     def _reset_when_sent(self) -> None:
-        """Reset later if a slow client has no room yet, because a reset discards unsent bytes."""
+        """Reset the connection, or check again later if bytes are unacknowledged: a reset discards unsent bytes."""
         if self._transport.is_closing():
             return
         if _on_its_way(self.fileno()):
@@ -212,11 +212,11 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def answers_for(self, owner: object) -> bool:
-        """Whether an answer of this owner is still in progress, even a silent one; any thread may ask."""
+        """Whether an answer of this owner is in progress, even if it sends nothing now; any thread may call this."""
         return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
 
     def fileno(self) -> int:
-        """The number of the socket, -1 if it is closed."""
+        """The file descriptor of the socket, -1 if the socket is closed."""
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         return -1 if connected is None else connected.fileno()
 
@@ -225,7 +225,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _close_by(self, linger: bytes) -> None:
-        """Set how closing the socket, by us or by the kernel, ends the connection: FIN or reset."""
+        """Set whether closing the socket (by us or by the kernel) sends FIN or resets the connection."""
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         if linger is not self._linger and connected is not None and not self._transport.is_closing():
             self._linger = linger
@@ -236,7 +236,7 @@ class Connection(asyncio.Protocol):
     def _choose(self, first: bytes) -> None:
         self._chosen, self._first = True, b""
         if first.startswith(PREFACE):
-            from converse_harness.server.h2 import Http2  # 50 ms that most never need
+            from converse_harness.server.h2 import Http2  # takes 50 ms; most connections need no HTTP/2
 
             self.http = Http2(self._limits)
         else:
@@ -284,14 +284,14 @@ class Connection(asyncio.Protocol):
             delivery.drop("closed by client")
         delivery.start(exchange)
         if delivery.stream in self._deliveries:
-            # If this process is killed now, the kernel closes the socket. Node takes a normal close of an HTTP/2
-            # connection for the end of its streams, so make it a reset.
+            # If this process is killed now, the kernel closes the socket. Node treats a normal close of an HTTP/2
+            # connection as the end of its streams, so make the close a reset.
             self._close_by(_LINGER_NOT)
 
     # Timeouts
 
     def _watch(self) -> None:
-        """Check again when the peer's silence may have reached the limit."""
+        """Close the connection if the peer was silent for too long; otherwise check again later."""
         mid_request = not self._chosen or self.http.mid_request
         limit = self._limits.silence if mid_request or self._draining else self._limits.idle
         if self._deliveries:

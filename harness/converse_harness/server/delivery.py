@@ -1,4 +1,4 @@
-"""The sending of one answer: chunks are written when they are due, as many together as are due."""
+"""The sending of one answer: each chunk is written when it is due, together with all others that are due."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
-"""Bytes that are written before others get their turn."""
+"""Number of bytes after which a delivery yields to the other tasks of the event loop."""
 
 WAITING: Final = Chunk(b"", math.inf)
-"""What stands in place of a chunk that is not there yet."""
+"""Placeholder for a chunk that has not arrived yet."""
 
 
 class Arriving(Iterator[Chunk]):
-    """The pieces of a body that arrive while the answer is being sent; WAITING in place of a piece that is not there
-    yet.
+    """Iterates over the pieces of a body that arrive while the answer is being sent; yields WAITING if the next piece
+    has not arrived.
 
-    Another thread appends to `pieces`, and then calls `came`; `waker` is called, in that thread, when there is more
-    after WAITING.
+    Another thread appends to `pieces` and then calls `came`, which calls `waker` if WAITING was yielded before.
     """
 
     def __init__(self, pieces: Sequence[tuple[bytes, float]]) -> None:
@@ -44,7 +43,7 @@ class Arriving(Iterator[Chunk]):
 
     def __next__(self) -> Chunk:
         while True:
-            over = self._over  # asked before the pieces are, as the last of them comes before the end
+            over = self._over  # read before `_pieces`, because the last piece is appended before `_over` is set
             if self._next < len(self._pieces):
                 data, _ = self._pieces[self._next]
                 self._next += 1
@@ -53,10 +52,10 @@ class Arriving(Iterator[Chunk]):
                 raise StopIteration
             if self._asleep:
                 return WAITING
-            self._asleep = True  # and look again: what came in between has woken nobody
+            self._asleep = True  # and look again: a piece that arrived just before did not call `waker`
 
     def came(self, *, end: bool = False) -> None:
-        """Note that a piece came, or the end of the body."""
+        """Note that a piece, or the end of the body, has arrived."""
         self._over = self._over or end
         if self._asleep and self.waker is not None:
             self._asleep = False
@@ -64,7 +63,7 @@ class Arriving(Iterator[Chunk]):
 
 
 class Link(Protocol):
-    """The interface of a connection for deliveries."""
+    """The members of a connection that a delivery uses."""
 
     loop: AbstractEventLoop
     http: Http1 | Http2
@@ -74,7 +73,7 @@ class Link(Protocol):
         """Write the protocol's pending bytes."""
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """Note that an answer was written in full, or its stream reset, and handle requests that arrived meanwhile."""
+        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived."""
 
     def hang_up(self) -> None:
         """Close the connection normally (FIN) once everything is written."""
@@ -84,11 +83,11 @@ class Link(Protocol):
 
 
 _SHORT: Final = 128
-"""Frames that are written in one piece, whether or not the client reads."""
+"""Maximum number of frames that are written together without checking whether the client reads."""
 
 
 def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
-    """The frames of a stream without pauses, several at a time, and its last chunk."""
+    """Yield the frames of a stream without pauses in lists of up to _SHORT frames, then the last chunk."""
     sent = 0
     for run in stream.runs:
         sent += len(run)
@@ -102,8 +101,9 @@ def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
 class SocketDelivery:
     """Sends one exchange without a task or thread of its own: `run` continues until it has to wait.
 
-    It waits for the exchange, a timer, the socket (`Link.writable`), the client's window or chunks from elsewhere; the
-    code that notices the change calls `run` again. `owner` is the fake that answers, which may cut the delivery.
+    The delivery waits for the exchange, a timer, the socket (`Link.writable`), the client's flow-control window, or
+    chunks from another thread; the code that notices the change calls `run` again. `owner` is the fake that answers;
+    closing the fake cuts the delivery.
     """
 
     link: Link
@@ -122,14 +122,14 @@ class SocketDelivery:
     _is_due: bool = False
     """Whether the delay of the chunk has passed."""
     _at: int = 0
-    """How much of the chunk is written."""
+    """Number of bytes of the chunk that are written."""
     _batch: int = 0
 
     def __post_init__(self) -> None:
         self._asked = self._due = self.link.loop.time()
 
     def start(self, exchange: TransportExchange) -> None:
-        """Send the head: a stream's at once, a whole body's together with the body; then continue."""
+        """Start to send: the head of a stream immediately, the head of a whole body together with the body."""
         if self.outcome != "still running":
             exchange.ended(self.outcome)
             self.link.flush()
@@ -137,7 +137,7 @@ class SocketDelivery:
         self._started = True
         self._exchange, self._taken, response = exchange, exchange.taken, exchange.response
         if response.failure is not None:
-            # The two failures that are possible after the connection was accepted: silence, and hanging up.
+            # After the connection was accepted, two failures are possible: the server sends nothing, or closes.
             self._end("cut")
             if response.failure == "connection closed":
                 self.link.hang_up()
@@ -148,7 +148,7 @@ class SocketDelivery:
             self._begin()
 
     def _end(self, outcome: CallOutcome) -> None:
-        """Report the outcome, once the exchange is there; the first one counts."""
+        """Set the outcome unless it is already set, and report it to the exchange if sending has started."""
         if self.outcome == "still running":
             self.outcome = outcome
         if self._started:
@@ -169,7 +169,7 @@ class SocketDelivery:
         self.run()
 
     def run(self) -> None:
-        """Write until something has to be waited for, or until the end."""
+        """Write chunks until the delivery has to wait or is complete."""
         link = self.link
         while self.outcome == "still running" and self._timer is None:
             chunk = self._chunk
@@ -202,7 +202,7 @@ class SocketDelivery:
                 self._at += room
                 self._batch += room
             else:
-                break  # at -1 the connection says that the stream is gone
+                break  # 0: the flow-control window is full; -1: the stream has ended
         link.flush()
 
     def _write_due(self, chunk: Chunk, room: int) -> None:
@@ -243,7 +243,7 @@ class SocketDelivery:
         self.run()
 
     def _wake(self) -> None:
-        with suppress(RuntimeError):  # the server has stopped meanwhile
+        with suppress(RuntimeError):  # the event loop is closed: the server has stopped
             self.link.loop.call_soon_threadsafe(self.run)
 
     def _advance(self) -> None:
@@ -274,7 +274,7 @@ class SocketDelivery:
         link.flush()
 
     def drop(self, outcome: CallOutcome) -> None:
-        """The client has disconnected or the fake was closed: write nothing more."""
+        """Write nothing more, because the client has disconnected or the fake was closed."""
         if self._timer is not None:
             self._timer.cancel()
         self._chunks, self._chunk = iter(()), None

@@ -36,12 +36,12 @@ class Http1:
         self._head: h11.Request | None = None
         self._body = bytearray()
         self._chunks = 0
-        """Of the body that is coming in."""
+        """Number of chunks received of the current request body."""
         self._chunked = False
         self._silent = False
-        """The body of the answer is not sent (HEAD)."""
+        """Whether the body of the answer is omitted, because the method is HEAD."""
         self._last = False
-        """The connection ends with this answer."""
+        """Whether the connection closes after this answer."""
 
     def _reader(self) -> h11.Connection:
         return h11.Connection(h11.SERVER, max_incomplete_event_size=self._limits.head)
@@ -79,7 +79,7 @@ class Http1:
                     if status:
                         return self._refuse(status, "")
                     self._head = event
-                    self._last = event.http_version != b"1.1" or event.method == b"CONNECT"  # what follows is no HTTP
+                    self._last = event.http_version != b"1.1" or event.method == b"CONNECT"  # no HTTP follows CONNECT
                     if self._h11.they_are_waiting_for_100_continue:
                         self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
                         self._h11.send(h11.InformationalResponse(status_code=100, headers=[]))
@@ -94,12 +94,12 @@ class Http1:
                     return [self._arrived()]
                 case h11.NEED_DATA:
                     break
-                case _:  # the peer closed, or wants another protocol
+                case _:  # the peer closed, or switches to another protocol
                     self.done = True
         return []
 
     def _arrived(self) -> Arrived:
-        assert self._head is not None  # h11 gives a request before its end
+        assert self._head is not None  # h11 returns the Request before EndOfMessage
         head, self._head = self._head, None
         body, self._body, self._chunks = bytes(self._body), bytearray(), 0
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers.raw_items())
@@ -112,7 +112,7 @@ class Http1:
         return Arrived(self._stream, request)
 
     def _too_long(self, head: h11.Request) -> int:
-        """The status for a head that is too long (h11 detects this only for partial heads), or for too long a body."""
+        """Return 431 for too long a head (h11 detects only a partial one), 413 for too long a body, 0 for neither."""
         items = head.headers.raw_items()
         if sum([len(name) + len(value) for name, value in items]) + len(head.target) > self._limits.head:
             return 431
@@ -140,7 +140,7 @@ class Http1:
         self._out.append("".join(lines).encode("latin-1"))
 
     def room(self, stream: int) -> int:
-        """Unlimited: the socket's own flow control is enough."""
+        """Return how many bytes may be written: no real limit (TCP has flow control); -1 if the stream has ended."""
         return _WITHOUT_LIMIT if stream == self._stream and not self.done else -1
 
     def body(self, stream: int, data: bytes) -> None:
@@ -161,7 +161,7 @@ class Http1:
         return len(data)
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer; returns the request that waited for this."""
+        """End an answer; return the event of a request that waited for this end."""
         if self._chunked and not self._silent:
             self._out.append(b"0\r\n\r\n")
         self._answering = False
@@ -177,7 +177,7 @@ class Http1:
         return self._read() if ahead or closed else []
 
     def reset(self, stream: int) -> bool:
-        """Return False: only the connection itself can be reset."""
+        """Return False, because HTTP/1.1 can only reset the whole connection."""
         self.done = True
         return False
 
@@ -192,7 +192,7 @@ class Http1:
 
 
 def _origin_form(target: str) -> str:
-    """The path and query of a target; clients that use us as a proxy send a whole URL."""
+    """Return the path and query of a request target; the target is a whole URL if the client uses us as a proxy."""
     _, scheme, rest = target.partition("://")
     if target.startswith("/") or not scheme:
         return target

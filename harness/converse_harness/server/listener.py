@@ -22,7 +22,7 @@ from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.server.thread import ServerThread
 from converse_harness.stream.http import HttpResponse, Request
 
-if TYPE_CHECKING:  # most never record
+if TYPE_CHECKING:  # most servers never record
     from converse_harness.recordings.choices import Mode
     from converse_harness.recordings.matching import Match
     from converse_harness.recordings.redaction import Redaction
@@ -36,11 +36,11 @@ _NOT_AIMED: Final = (
 
 
 class ConverseServer:
-    """A loopback server, HTTP/1.1 and HTTP/2 on one port, that holds any number of fakes; `with`, or start and stop.
+    """A loopback server, HTTP/1.1 and HTTP/2 on one port, with any number of fakes; use `with`, or start and stop.
 
     `port` 0 picks a free port. Raises TransportError if no socket can be opened. A `host` outside the loopback causes a
-    warning. The control API answers under the loopback's names and `host`, and under those of `allow_hosts`; Bedrock's
-    own paths answer under any.
+    warning. The control API accepts as `Host` only the loopback's names, `host` and `allow_hosts`; Bedrock's own paths
+    accept any.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -58,11 +58,11 @@ class ConverseServer:
     ) -> None:
         self._hosts = frozenset(each.lower() for each in (host, *allow_hosts))
         self.settings: Settings = {}
-        """What a fake is opened with where the call says nothing else."""
+        """The default settings of new fakes."""
         self.recent: deque[ServerFake] = deque(maxlen=1)
-        """The fake that was opened last: a property opens hundreds."""
+        """The fake that was opened last; earlier ones are not kept, because a hypothesis test opens hundreds."""
         self.on_ended: Callable[[ServerFake, Call], None] | None = None
-        """Is called when an answer of a scripted fake has ended, in the server's own thread: it must not wait."""
+        """A function that the server's thread calls when an answer of a scripted fake ends; it must not block."""
         self._mounts = Mounts(self._control)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 
@@ -99,8 +99,8 @@ class ConverseServer:
         AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL to use in place of Bedrock's in the `region` (default: the
         environment's). `mode`, `match` and `pace` are as for the function `record`, and `redaction` are the
         replacements in the file. The file is rewritten after each call and when the fake closes; the recording is kept
-        however the test ends. Raises TransportError without credentials or a region, and ReplyError where the file is
-        not there to be played, or cannot be written, with the place where it is instead.
+        however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file to
+        replay does not exist, or if the file cannot be written; the message then names the file written instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace}
@@ -109,7 +109,7 @@ class ConverseServer:
         return fake
 
     def record_all(self, path: str | Path, **options: Unpack[Options]) -> RecordingFake:
-        """As `record`, at the server's own URL: every request that no other fake's URL matches is forwarded and
+        """Like `record`, but at the server's own URL: every request that no other fake's URL matches is forwarded and
         recorded.
         """
         return self._recording_at("", {}, path, **options)
@@ -143,12 +143,12 @@ class ConverseServer:
     # Running
 
     def start(self) -> Self:
-        """Start to listen. Raises TransportError if no socket can be opened."""
+        """Start listening. Raises TransportError if no socket can be opened."""
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Close every fake (without checking it), every connection and the thread; stopping twice does nothing.
+        """Close every fake (without checking it) and every connection, and end the thread; a second call does nothing.
 
         Raises ReplyError, after closing everything, if a recording cannot be written.
         """
@@ -173,7 +173,7 @@ class ConverseServer:
     def _control(self, request: Request) -> HttpResponse:
         from converse_harness.server.control import ControlApi
 
-        registry.exempt(threading.current_thread())  # it opens and closes for tests that run somewhere else
+        registry.exempt(threading.current_thread())  # this thread opens and closes fakes for tests in other processes
         return ControlApi(self, self._hosts).answer(request)
 
     @contextmanager

@@ -22,7 +22,7 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
-"""Lets a server answer with a fake for as long as it is open."""
+"""Returns a context manager; while it is entered, a server answers with the fake."""
 
 
 class ServerFake(Fake):
@@ -37,7 +37,7 @@ class ServerFake(Fake):
         super().__init__(*replies, **settings)
         self._url = url
         self.where = f" at {url}"
-        self._stack.enter_context(mount(self))  # last: from here on other threads see it
+        self._stack.enter_context(mount(self))  # last: from here on other threads use the fake
         self._opened()
 
     @property
@@ -47,7 +47,7 @@ class ServerFake(Fake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """Environment variables that lead clients to this fake, in this process or another.
+        """Environment variables that direct clients to this fake, in this process or another.
 
         They are the endpoint variables of AWS's SDKs, the AI SDK and litellm, dummy keys, a region, and no proxy:
         `subprocess.run(command, env={**os.environ, **fake.environ})`.
@@ -55,7 +55,7 @@ class ServerFake(Fake):
         return environ(self._url, os.environ)
 
     def answer(self, request: Request) -> TransportExchange:
-        """The server's answer to a request; may be slow, so it runs in a thread if needed."""
+        """Answer a request of the server; called in a thread if the answer may be slow."""
         return self.exchange(request)
 
     def open(self) -> Self:
@@ -66,7 +66,7 @@ class ServerFake(Fake):
 _LOG: Final = logging.getLogger(__name__)
 
 _CONTROL: Final = "/__converse"
-"""Where the control API is, beside the prefixes of the fakes."""
+"""The path prefix of the control API."""
 
 _NO_FAKE_THERE: Final = (
     "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
@@ -76,18 +76,18 @@ _NO_FAKE_THERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PlainExchange:
-    """The exchange of a request that belongs to no fake."""
+    """The exchange of a request that no fake answers."""
 
     response: HttpResponse
     taken: SentChunks = field(default_factory=SentChunks)
 
     @property
     def captured(self) -> None:
-        """Always None: the request is answered here."""
+        """Always None, because the request is not forwarded."""
         return
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Do nothing: nothing depends on the end."""
+        """Do nothing: nobody needs the outcome."""
 
 
 class MountedAnswer(NamedTuple):
@@ -99,7 +99,7 @@ class MountedAnswer(NamedTuple):
 
     owner: object
     give: Callable[[], TransportExchange]
-    """Never raises."""
+    """Makes the exchange; never raises."""
     slow: bool
     forwards: bool = False
 
@@ -121,7 +121,7 @@ class Mounts:
             del self.fakes[prefix]
 
     def answer(self, request: Request) -> MountedAnswer:
-        """The responder of a request, with the prefix removed from the target."""
+        """Return the responder of a request; a fake receives the request without the prefix."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:  # slow: it checks against the service model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
@@ -139,15 +139,15 @@ class Mounts:
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
-    """Answer a request, with an error if our own code or a function of the script fails; the server lives on."""
+    """Answer a request, with an error if our own code or a function of the script fails; the server keeps running."""
     try:
         return give()
-    except Exception as error:  # noqa: BLE001 - a mistake of ours
+    except Exception as error:  # noqa: BLE001 - a bug of ours, or an error in a script
         _LOG.exception("converse-harness could not answer a request")
         problems.append(error)
         message = f"converse-harness could not answer: {type(error).__name__}: {error}"
         return PlainExchange(no_call("InternalServerException", 500, message))
-    except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in another thread they end no test
+    except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in this thread they cannot end the test
         problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
         problem.__cause__ = error
         problems.append(problem)

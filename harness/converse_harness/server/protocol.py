@@ -1,7 +1,8 @@
 """The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals.
 
-Http1 and Http2 have the same methods: bytes in, events out; answers in, bytes out. `done`: nothing more will be sent or
-received, close after the pending bytes were written. `unread`: the peer may still be sending.
+Http1 and Http2 have the same methods: they convert received bytes to events, and answers to bytes. `done`: nothing more
+will be received or sent; close the connection after the pending bytes are written. `unread`: the peer may still be
+sending.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-"""What a client with prior knowledge of HTTP/2 sends first."""
+"""The first bytes of a client that uses HTTP/2 with prior knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +28,25 @@ class Limits:
     head: int = 65_536
     body: int = 64 * 1024 * 1024
     ahead: int = 262_144
-    """Of requests that arrive while one before them is being answered (pipelining)."""
+    """Bytes of requests that arrive while an earlier request is being answered (pipelining)."""
     streams: int = 1_000
-    """At a time on one HTTP/2 connection."""
+    """Number of concurrent streams on one HTTP/2 connection."""
     resets: int = 200
-    """Of HTTP/2 streams that were given up before they were answered; each answer makes up for one."""
+    """Number of HTTP/2 streams that the client reset before their answer; each complete answer allows one more."""
     empty: int = 1_000
-    """Of frames of HTTP/2, and chunks of HTTP/1.1, that carry nothing or less than SMALL bytes; what else a peer asks
-    and takes makes up for some.
+    """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body; more are allowed to a peer that
+    sends further requests or body bytes, or receives answers.
     """
     silence: float = 30.0
-    """In the middle of a request."""
+    """How long the peer may send nothing in the middle of a request."""
     idle: float = 120.0
-    """Between requests."""
+    """How long the peer may send nothing between requests."""
 
 
 LIMITS: Final = Limits()
 
 SMALL: Final = 64
-"""Bytes of a body; a peer that sends fewer at a time makes more work than it carries."""
+"""Number of body bytes in a frame or chunk; smaller ones cost more work than their data is worth."""
 
 
 _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
@@ -54,11 +55,11 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
     413: ("RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
     431: ("RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
 }
-"""What is said to a peer whose request never becomes a Call, by status. From HTTP; nothing of it is recorded."""
+"""Status -> error name and message for a request that never becomes a Call. Source: HTTP; none is recorded."""
 
 
 class Arrived(NamedTuple):
-    """A whole request arrived, on this stream of the connection (Http1 numbers its requests)."""
+    """A whole request arrived on this stream of the connection (Http1 numbers its requests as streams)."""
 
     stream: int
     request: Request
@@ -81,7 +82,7 @@ Event = Arrived | HttpRefused | Left
 
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
-    """The answer to a request that cannot be accepted, in AWS's form, so that every client can read it."""
+    """Return the answer to a request that cannot be accepted, in AWS's form, so that every client can parse it."""
     status = status if status in _REFUSALS else 400
     name, message = _REFUSALS[status]
     said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
@@ -89,5 +90,5 @@ def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
 
 
 def no_call(name: str, status: int, message: str) -> HttpResponse:
-    """An error in AWS's form, in answer to what never becomes a Call."""
+    """Return an error in AWS's form, in answer to a request that never becomes a Call."""
     return error_response(name, status, json.dumps({"message": message}).encode(), NO_REQUEST_ID)

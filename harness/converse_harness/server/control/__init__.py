@@ -1,8 +1,8 @@
 """The control API for tests in any language, over HTTP; this code does no I/O.
 
-This module has the routes as one table. `reading.py` checks callers and reads bodies, `vocabulary.py` defines the JSON
-form of replies and scripts, `arguments.py` of their values, `patterns.py` searches, `openapi.json` describes everything
-for people and generators; tests keep them consistent.
+This module has the routes as one table. `reading.py` checks callers and parses bodies, `vocabulary.py` defines the JSON
+form of replies and scripts, `arguments.py` that of their arguments, `patterns.py` searches with regular expressions.
+`openapi.json` describes everything for people and code generators; tests keep these files consistent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from converse_harness.stream.http import HttpResponse, Request, error_response, 
 
 
 class Fakes(Protocol):
-    """The interface to a server's fakes."""
+    """The methods of a server that the control API needs."""
 
     def script(self, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake."""
@@ -60,10 +60,10 @@ class ControlApi:
 
     server: Fakes
     hosts: frozenset[str] = frozenset()
-    """The hosts by whose names it may be asked, beside the loopback's."""
+    """Host names under which the control API answers, besides those of the loopback."""
 
     def answer(self, request: Request) -> HttpResponse:
-        """Handle one request. The transport adds `Date`, as for all answers."""
+        """Answer one request. The transport adds the header `Date`, as to all answers."""
         request_id = str(
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
         )
@@ -79,7 +79,7 @@ class ControlApi:
         return replace(json_response(body, request_id), status=status)
 
     def open_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Open a fake with a script."""
+        """Open a fake with the settings and the script of the body."""
         body = parse(request.body)
         settings, scripting = read_settings(body), read_scripting(body)
         try:
@@ -91,11 +91,11 @@ class ControlApi:
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
     def list_fakes(self, request: Request, id: str) -> tuple[int, object]:
-        """The state of every open fake."""
+        """Return the state of every open fake."""
         return 200, {"fakes": [_fake_json(id_of(fake), fake) for fake in self.server.fakes]}
 
     def read_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """The state of one fake."""
+        """Return the state of one fake."""
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
@@ -107,7 +107,7 @@ class ControlApi:
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Add to a fake's script."""
+        """Add the replies of the body to a fake's script."""
         fake = self._fake(id)
         body = parse(request.body)
         known(body, SCRIPTING, "")
@@ -116,7 +116,7 @@ class ControlApi:
         return 200, _fake_json(id, fake)
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
-        """A page of a fake's calls."""
+        """Return a page of a fake's calls."""
         after, limit = _page(request)
         kept = self._fake(id).calls
         there = [call for call in kept if call.number > after]
@@ -129,7 +129,7 @@ class ControlApi:
         }
 
     def describe_api(self, request: Request, id: str) -> tuple[int, object]:
-        """The OpenAPI description."""
+        """Return the OpenAPI description of the control API."""
         return 200, openapi()
 
     def _fake(self, id: str) -> ServerFake:
@@ -148,7 +148,7 @@ Handler = Callable[[ControlApi, Request, str], tuple[int, object]]
 
 
 class _ControlRoute(NamedTuple):
-    """A method and a path, and their handler."""
+    """The handler of an HTTP method and path."""
 
     method: str
     path: str
@@ -176,7 +176,7 @@ _UNKNOWN: Final = "UnknownOperationException"
 _DIGITS: Final = 18
 
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
-"""What a query for calls may say: its default, the lowest and the highest."""
+"""Query parameter of the list of calls -> its default, lowest and highest value."""
 
 
 def id_of(fake: ServerFake) -> str:
@@ -191,7 +191,7 @@ def openapi() -> bytes:
 
 
 def _routed(request: Request) -> tuple[Handler, str]:
-    """The handler of a request and the decoded id in its path, "" if there is none. Raises ControlRefused."""
+    """Return a request's handler and the decoded id in its path, or "". Raises ControlRefused if no route matches."""
     path = request.target.partition("?")[0]
     patterns = ((route, re.escape(route.path).replace(r"\{id\}", "(?P<id>[^/]*)")) for route in ROUTES)
     there = [(route, found) for route, pattern in patterns if (found := re.fullmatch(pattern, path))]
@@ -207,7 +207,7 @@ def _routed(request: Request) -> tuple[Handler, str]:
 
 
 def _page(request: Request) -> tuple[int, int]:
-    """The number after which a page of calls starts, and its maximum size. Raises ControlRefused."""
+    """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
     given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
     known(given, [*_PAGE], "the query")
     for name, (_, lowest, highest) in _PAGE.items():
@@ -222,8 +222,8 @@ def _page(request: Request) -> tuple[int, int]:
 
 
 def _call_json(call: Call) -> dict[str, Any]:
-    """A call as JSON: the request as it was sent (blobs in base64) with secret headers masked, and the answer so
-    far.
+    """Return a call as JSON: the request as it was sent (blobs in base64) with secret headers masked, and the answer
+    so far.
     """
     conversation = _conversation(call)
     return {
@@ -256,7 +256,7 @@ def _dropped(calls: Sequence[Call]) -> int:
 
 
 def _conversation(call: Call) -> Mapping[str, Any]:
-    """The part of the body that contains the messages, unchanged."""
+    """Return the part of the body that contains the messages, unchanged; {} if the operation has none."""
     if call.operation not in CONVERSATIONS or too_deep(call.body):
         return {}
     if call.operation == "CountTokens":
@@ -265,7 +265,7 @@ def _conversation(call: Call) -> Mapping[str, Any]:
 
 
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
-    """The state of an open fake."""
+    """Return the state of an open fake as JSON."""
     script, calls = fake.endpoint.script, fake.calls
     return {
         "id": id,
@@ -280,11 +280,11 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
 
 
 def _unused(fake: ServerFake) -> list[str]:
-    """The required replies that were not used, as texts."""
+    """Return descriptions of the required replies that were not used."""
     return [mask(slot.summary) for slot in fake.endpoint.script.unused()]
 
 
 def _problem_text(problem: Exception) -> str:
-    """A problem as Python would print it."""
+    """Return the message of a problem, secrets masked; foreign exceptions begin with the name of their type."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")

@@ -1,4 +1,4 @@
-"""Values of the control API as arguments of Python's functions, by the types of their parameters."""
+"""Conversion of JSON values to arguments of Python functions, by the types of the functions' parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, came, known, under
 
 _HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum"})
-"""Parameters that nothing in JSON stands for."""
+"""Parameters that the control API does not offer."""
 
 FAULTS: Final[Mapping[str, Fault]] = {
     name: fault for name, fault in faults.FAULTS.items() if "server" in fault.transports
@@ -29,7 +29,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
 
 @lru_cache(maxsize=64)
 def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """The named parameters of a function that JSON can express, with their types; `*items` are a list."""
+    """Return the named parameters of a function that the control API offers; the type of `*items` is a list."""
     found: dict[str, inspect.Parameter] = {}
     for name, each in inspect.signature(function, eval_str=True).parameters.items():
         if each.kind is not each.VAR_KEYWORD and name not in _HIDDEN:
@@ -40,17 +40,17 @@ def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Paramete
 
 @lru_cache(maxsize=64)
 def is_open(function: Callable[..., object]) -> bool:
-    """Whether a function accepts members besides its named parameters."""
+    """Whether a function accepts keyword arguments besides its named parameters."""
     return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values())
 
 
 def first(function: Callable[..., object]) -> str:
-    """The parameter that may be given without its name; empty if there is none."""
+    """Return the name of the first positional parameter; empty if there is none."""
     return next((name for name, each in parameters(function).items() if each.kind is not each.KEYWORD_ONLY), "")
 
 
 def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> dict[str, Any]:
-    """Convert an object to keyword arguments. Raises ControlRefused for a member that does not fit."""
+    """Convert a JSON object to keyword arguments. Raises ControlRefused for a missing, unknown or unfit member."""
     named = parameters(function)
     known({name: value for name, value in given.items() if name in _HIDDEN or not is_open(function)}, [*named], path)
     for name, parameter in named.items():
@@ -75,9 +75,9 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """How JSON stands for a type of Python: what people call it, which values do, and what they become.
+    """The JSON form of a Python type: its name in messages, a test of JSON values, and their conversion, if any.
 
-    `read` takes the value, the type's arguments and the path.
+    `read` converts a value; its parameters are the value, the type's arguments and the path.
     """
 
     called: str
@@ -86,7 +86,7 @@ class JsonForm:
 
 
 def _form(hint: Any) -> JsonForm:
-    if isinstance(hint, str):  # of a Literal
+    if isinstance(hint, str):  # a value of a Literal
         return JsonForm(f'"{hint}"', lambda value: value == hint)
     return _FORMS[get_origin(hint) or hint]
 
@@ -106,7 +106,7 @@ def _object(value: Mapping[str, Any], hints: tuple[Any, ...], path: str) -> dict
 
 
 def lasting(name: str, lasting: float) -> None:
-    """The members of a fault that is an object."""
+    """Declare the members of a fault in object form; only the signature is used."""
 
 
 def _fault(value: Any, _: object, path: str) -> Fault:

@@ -1,4 +1,4 @@
-"""Search with regular expressions that came over HTTP, with a time limit.
+"""Search with regular expressions that were sent to the control API, with a time limit.
 
 Python's `re` holds the interpreter's lock during a search, so one expression that backtracks would stop every fake of
 the process, even from another thread. The package `regex` releases the lock and has timeouts.
@@ -15,15 +15,15 @@ from converse_harness.reply.body import shorten
 from converse_harness.server.control.reading import ControlRefused
 
 _LONGEST: Final = 500
-"""Characters of a glob or an expression."""
+"""Maximum length of a glob or regular expression, in characters."""
 
 _LARGEST: Final = 10_000
-"""How often what is repeated may stand in a compiled expression: a repeated group is written out as often as it must be
-there, and groups in groups multiply.
+"""Maximum number of copies of a group in a compiled expression: `regex` copies a repeated group as often as its minimum
+count, and the counts of nested groups multiply.
 """
 
 _SECONDS: Final = 1.0
-"""An expression has this long for one text."""
+"""Time limit of a search in one text, in seconds."""
 
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _GROUP_REPEATED: Final = re.compile(r"\)(?:\s|#.*)*(?:\{(\d*)|\+)")
@@ -61,7 +61,7 @@ def check_length(pattern: str, path: str) -> None:
 
 
 def timed(pattern: str, path: str) -> TimedPattern:
-    """Compile an expression that `re` accepts. Raises ControlRefused."""
+    """Compile an expression. Raises ControlRefused if it is invalid or too large, or `regex` is not installed."""
     check_length(pattern, path)
     it = f"{path} is {shorten(pattern)}"
     try:

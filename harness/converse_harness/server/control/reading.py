@@ -1,8 +1,8 @@
-"""Reading requests of the control API: who may ask, and what a body says; messages say where it is wrong.
+"""Checks of requests to the control API: which callers are allowed, and which bodies; messages name the wrong member.
 
-Callers must run on this machine, or use the server's own name. A foreign page in a browser can send requests to the
-loopback. `Origin` shows where the page is from, and `Host` the name it used for the server; without a preflight the
-browser sends no JSON.
+Callers must run on this machine, or use the server's own name. Any web page in a browser can send requests to the
+loopback. `Origin` is the site of the page, and `Host` the name by which the page reached the server; a browser sends
+JSON to another site only after a CORS preflight.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOT_ALLOWED: Final = (403, "AccessDeniedException")
 
 
 class ControlRefused(ReplyError):
-    """The control API refuses a request, with this HTTP status and error name of AWS; nothing has changed."""
+    """Raised for a request that the control API refuses with this HTTP status and AWS error; nothing has changed."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ def check_caller(request: Request, hosts: Collection[str]) -> None:
 
 
 def check_json(request: Request) -> None:
-    """Raise ControlRefused for a body without the content type of JSON."""
+    """Raise ControlRefused for a body whose content type is not JSON."""
     given = _header(request, "content-type")
     if request.body and given.partition(";")[0].strip().lower() != _JSON:
         raise ControlRefused(
@@ -99,13 +99,13 @@ def _is_address(name: str) -> bool:
 
 
 DEEPEST: Final = 100
-"""How many levels of objects and lists a body may have; Python follows some hundreds."""
+"""Maximum nesting of objects and lists in a body; Python's recursion limit allows some hundreds."""
 
 BODY: Final = "the body"
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request body; an empty body is an empty object. Raises ControlRefused."""
+    """Parse a request body as a JSON object; an empty body is an empty object. Raises ControlRefused."""
     try:
         parsed: object = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -144,12 +144,12 @@ def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
 
 
 def under(path: str, name: str) -> str:
-    """The path of a member."""
+    """Return the path of a member of the object at `path`."""
     return f"{path}.{name}" if path else name
 
 
 def came(value: object) -> str:
-    """A JSON value in a few words, for messages."""
+    """Describe a JSON value in a few words, for messages."""
     if isinstance(value, str):
         return shorten(value)
     if isinstance(value, dict | list):

@@ -1,6 +1,6 @@
-"""The JSON form of replies and scripts: a table of members that make a reply, and one of members that change it.
+"""The JSON form of replies and scripts: a table of members that create a reply, and a table of members that change it.
 
-They are `case`, the functions of `reply` and the methods of Reply, with the same names and arguments.
+The members are `case`, the functions of `reply` and the methods of Reply, with the same names and arguments.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
 
 Form = Literal["value", "arguments"]
-"""How a word's value gives the arguments of its function: it is the first, and the others are members beside it; or it
-is an object of them, or the first alone, or true where none is needed.
+"""How arguments are written. "value": the word's value is the first argument, the others are members beside the word.
+"arguments": the word's value is an object of the arguments, or the first argument alone, or true for no arguments.
 """
 
 
@@ -33,7 +33,7 @@ class Word:
     """A member of a reply in JSON. `function` makes or changes the reply; its parameters are the member's arguments.
 
     `shape` is the AWS shape of the first argument's items, whose blobs are base64. `places` maps the beginnings of the
-    function's error texts to paths in the JSON, where the two differ.
+    function's error texts to paths in the JSON, if the two differ.
     """
 
     function: Callable[..., Reply]
@@ -43,13 +43,13 @@ class Word:
 
     @property
     def beside(self) -> list[str]:
-        """The arguments that are members beside this one."""
+        """The names of the arguments that are written as members beside this one."""
         named = list(parameters(self.function))
         return named[1:] if self.form == "value" else []
 
 
 def _of_case(case: str) -> Reply:
-    """The first reply of a case. Raises ReplyError for an unknown case, and for one that a server cannot send."""
+    """Return the first reply of a case. Raises ReplyError for an unknown case, or if a server cannot send the reply."""
     made = CASES[case].reply
     made.check_transport("server")
     return made
@@ -92,7 +92,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "read_timeout": Word(reply.read_timeout, "arguments"),
     "case": Word(_of_case, "value"),
 }
-"""The words that make a reply that a server can give; each reply has exactly one."""
+"""The members that create a reply; each reply in JSON has exactly one of them."""
 
 MODIFIERS: Final[Mapping[str, Word]] = {
     "times": Word(Reply.times, "value"),
@@ -102,13 +102,13 @@ MODIFIERS: Final[Mapping[str, Word]] = {
     "paced": Word(Reply.paced, "arguments"),
     "broken": Word(Reply.broken, "arguments"),
 }
-"""The words that change it, carried out in this order whatever the order of members."""
+"""The members that change a reply; they are applied in this order, whatever their order in the JSON."""
 
 _LIKE: Final = '{"text": "hi"}'
 
 
 def members(word: str) -> list[str]:
-    """All members that are allowed in a reply made by this one."""
+    """Return the names of all members that a reply created by this member of REPLIES may have."""
     return [word, *REPLIES[word].beside, *MODIFIERS]
 
 
@@ -130,7 +130,7 @@ def read_reply(value: object, path: str) -> Reply:
 
 
 def _apply(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
-    """Call the function of a word with the arguments that `given` has for it."""
+    """Call the function of a word with its arguments from `given`."""
     arguments = _arguments(name, word, given, path)
     if word.shape is not None:
         items = first(word.function)
@@ -161,9 +161,9 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
-    """The message of a function's error, with the path in the JSON."""
+    """Return the text of a function's error with the path in the JSON."""
     head, *more = text.splitlines()
-    if more:  # several mistakes, each on a line of its own
+    if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
     if "it must be bytes" in text:
         text += " In JSON that is a string in base64."
@@ -175,14 +175,14 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
 
 
 SCRIPTING: Final = ("script", "when", "always")
-"""The members of a body that say what is answered."""
+"""The members of a body that contain replies."""
 
 ANSWERS: Final = ("script", "always")
-"""The members of a condition that say what answers the calls that meet it."""
+"""The members of an item of `when` that contain the replies to calls that meet its condition."""
 
 
 def conditions() -> list[str]:
-    """The parts of a condition: those of `Fake.when`, except the predicate."""
+    """Return the members of a condition: the parameters of `Fake.when`, except the predicate."""
     return list(parameters(Fake.when))
 
 
@@ -190,9 +190,9 @@ _LIKE_WHEN: Final = '{"turn": 1, "script": [{"text": "hi"}]}'
 
 
 class ScriptPart(NamedTuple):
-    """Replies in order, then one reply for any number of calls, for the calls that meet a condition.
+    """The script for calls that meet a condition: replies in order, then one reply for any number of calls.
 
-    `condition` are keyword arguments of `Fake.when`; without any, the part is for every call.
+    `condition` holds keyword arguments of `Fake.when`; if it is empty, the part applies to every call.
     """
 
     condition: dict[str, Any]
@@ -200,7 +200,7 @@ class ScriptPart(NamedTuple):
     always: list[Reply]
 
     def apply(self, fake: Fake) -> None:
-        """Add it to a fake's script."""
+        """Add these replies to a fake's script."""
         scripted = fake.when(**self.condition) if self.condition else fake
         scripted.script(*self.replies)
         for made in self.always:
@@ -215,7 +215,7 @@ def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
 
 
 def read_settings(body: dict[str, Any]) -> dict[str, Any]:
-    """Read the other members of a body as settings of a Fake. Raises ControlRefused."""
+    """Read the members of a body besides SCRIPTING as settings of a Fake. Raises ControlRefused."""
     known(body, [*SCRIPTING, *parameters(Fake)], "")
     return bind(Fake, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
 
