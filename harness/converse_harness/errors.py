@@ -58,7 +58,7 @@ class FakeNotOpenWarning(UserWarning):
 
 
 class UnusedReplies(CallError):
-    """The test ended with replies that no call asked for."""
+    """The test ended with scripted replies that no call used."""
 
 
 class BlockedConnection(CallError):

@@ -25,7 +25,7 @@ _COMPARED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A prefix that a call wrote to the cache although an earlier call had written one as long.
+    """A prefix of a prompt that a call wrote to the cache although an earlier call had cached a prefix of that length.
 
     `path` is where the two prefixes start to differ, `character` the start of the differing word, `was` and `now` the
     old and new text. If nothing differs, `path` is empty and `blocks` is the number of blocks between the two cache
@@ -114,7 +114,7 @@ class CacheSummary:
 
     @property
     def rewrites(self) -> Rewrites:
-        """Prefixes that calls wrote although an earlier call had written one as long. Uncertain cases are left out.
+        """The prefixes that calls wrote although an earlier call had cached one of that length; only certain cases.
 
         If nothing could be cached, a note reports it, because the empty list then proves nothing.
         """
@@ -160,7 +160,7 @@ def _is_certain(use: PromptUse) -> bool:
 
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
-    """Return a note with the reason why none of the calls could use the cache; None if one of them could."""
+    """Return a note with the reason why no call could use the cache; None if one could or there are no calls."""
     uses = [use for call in calls if (use := use_of(call)) is not None]
     if not calls or any(use.cacheable and not use.implicit for use in uses):
         return None

@@ -20,7 +20,7 @@ from converse_harness.stream.chunk import estimate_tokens
 class UsageKeys:
     """The cache counters in the usage of a model's JSON answers, for requests without a cachePoint.
 
-    `details`: a cache write is itemised in cacheDetails.
+    `details`: whether cacheDetails itemises the tokens of a cache write.
     """
 
     always: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ have the four counters only if the request has a cachePoint, and never cacheDeta
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Build a TokenUsage as Bedrock counts it: cache tokens are part of the total. Given values win over estimates.
+    """Build a TokenUsage as Bedrock counts it: cache tokens are part of the total. Values in `given` replace estimates.
 
     Tokens cached without a cachePoint count as normal input.
     """

@@ -73,7 +73,7 @@ class Capture:
         captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
 
     def took(self, data: bytes) -> None:
-        """Report that the client took a piece of the body."""
+        """Report that the client read a piece of the body."""
         if data:
             self.pieces.append((data, monotonic() - self.started))
 

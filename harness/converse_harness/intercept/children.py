@@ -2,7 +2,7 @@
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
-everything else, whose refusals are read here. Keys are not changed, so other hosts are reached as before.
+everything else; `refused` reads its refusals. Access keys are not changed, so programs reach other hosts as before.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
-"""Whether a test fails that left replies unused or made an unexpected call."""
+"""Whether a test fails if it left replies unused, or if it made an unexpected call."""
 
 
 class Settings(TypedDict, total=False):
@@ -185,8 +185,8 @@ class Fake:
         `GetInferenceProfile`.
 
         `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
-        Raises ReplyError for an operation that answers with a stream of events, for one of another service than
-        Bedrock Runtime and Bedrock's control plane, and for a name that no Bedrock service has.
+        Raises ReplyError for an operation that answers with a stream of events, for one that is neither Bedrock
+        Runtime's nor in Bedrock's control plane, and for a name that no Bedrock service has.
         """
         refused = no_handler(name)
         if refused is not None:
@@ -227,7 +227,7 @@ class Fake:
 
     @property
     def notes(self) -> list[Note]:
-        """The notes about calls so far, for example that Bedrock may refuse a request; notes do not fail tests."""
+        """The notes about calls so far, for example that Bedrock may refuse a request; `check` does not raise them."""
         return list(self.endpoint.notes)
 
     @property

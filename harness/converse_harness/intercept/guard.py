@@ -33,7 +33,7 @@ _LIBRARIES: Final = {
     "pycurl": _SERVER,
     "urllib3": _SERVER,
 }
-"""The transport to recommend for each library. A message names the library in the innermost stack frame."""
+"""The transport that a message recommends for each library. The innermost frame of one of them names the library."""
 
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of Python, with the index of the argument that is the host or a socket address."""

@@ -98,12 +98,12 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # Repeated in case the first one is interrupted; leaving twice does nothing.
+            # Called again in case an interrupt stopped the first call; calling it twice does nothing.
             registry.locked(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
-    """Add one route per respx mocker to `routes`, and start respx. Raises TransportError for unfit releases."""
+    """Add one route per respx mocker to `routes`, and start respx. Raises TransportError if respx is unfit."""
     try:
         from httpcore import AsyncConnectionPool, ConnectionPool
         from respx.mocks import HTTPCoreMocker, Mocker
@@ -117,7 +117,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
         # Our route comes before the test's own mocks: it takes requests to Bedrock and leaves all others to the mocks.
         route.mocker.routers.insert(0, route)
     HTTPCoreMocker.start()
-    # A request that matches no respx route goes to the real network.
+    # If respx did not replace these methods of httpcore's pools, requests would reach the real network.
     if not runs_already and before & {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}:
         raise _unhooked("it does not replace the connection pools of httpcore")
 
@@ -164,7 +164,7 @@ class _Route:
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Raise respx's exception that passes the request to the test's own routers, or to the network without any."""
+        """Raise respx's exception that passes the request to the test's own routers, or without any to the network."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):
