@@ -53,7 +53,7 @@ _CACHE_SIZE: Final = 64
 _OK: Final = 200
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""The valid variant digit of a UUID (RFC 9562) for each hexadecimal digit of a hash in its position."""
+"""The variant digit of a UUID (RFC 9562), by the hexadecimal digit of the hash that it replaces."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """A table that maps each byte of a hash to a padding length, 2 to 61, as recorded."""
@@ -202,7 +202,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """Yield a stream with a fault in the order of its events, which include the metadata, up to the reply's failure."""
+    """Yield a stream with a fault in the order of its events, metadata included; the reply's failure ends it."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:

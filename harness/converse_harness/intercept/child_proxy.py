@@ -33,7 +33,7 @@ _REFUSED: Final = "Refused by converse-harness, as this process was started whil
 
 
 class ProxySettings(NamedTuple):
-    """The program's own proxies and NO_PROXY list ("" for none), the file for refused hosts, and a hint for users."""
+    """The program's own proxies and NO_PROXY list ("" for none), the file for refused hosts, and advice to users."""
 
     http: str
     https: str

@@ -35,7 +35,7 @@ _WRITTEN: Final = "_converse_harness_written"
 
 OpenedFake = AbstractContextManager[object]
 Fresh = Callable[[str], OpenedFake]
-"""Creates a new fake for the test method of this name; the name is empty if no method of a class is decorated."""
+"""Creates a new fake for the test method of this name; the name is empty for a decorated function."""
 Entered = Callable[..., OpenedFake]
 """Takes a call's positional arguments and returns the context manager to enter around the call."""
 

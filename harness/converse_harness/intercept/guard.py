@@ -33,7 +33,7 @@ _LIBRARIES: Final = {
     "pycurl": _SERVER,
     "urllib3": _SERVER,
 }
-"""The transport that a message recommends for each library. The innermost frame of one of them names the library."""
+"""The transport that the error recommends for each library; `_message` searches the call stack for one of them."""
 
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of Python, with the index of the argument that is the host or a socket address."""
