@@ -12,7 +12,7 @@ from typing import TypeVar
 
 
 class ConverseHarnessError(Exception):
-    """Base of everything that converse-harness raises."""
+    """The base class of all exceptions that converse-harness raises."""
 
 
 class ReplyError(ConverseHarnessError, ValueError):
@@ -46,11 +46,11 @@ class ChangedHistory(CallError):
 
 
 class NotedCall(CallError):
-    """A fake has a note, and the ini setting `converse_notes` is `fail`."""
+    """A fake has a note about a call, and the ini setting `converse_notes` is `fail`."""
 
 
 class ConverseNoteWarning(UserWarning):
-    """A note of a fake, if the ini setting `converse_notes` is `warning`."""
+    """The warning for a fake's note about a call, if the ini setting `converse_notes` is `warning`."""
 
 
 class FakeNotOpenWarning(UserWarning):
@@ -58,7 +58,7 @@ class FakeNotOpenWarning(UserWarning):
 
 
 class UnusedReplies(CallError):
-    """The test ended with replies that no call asked for."""
+    """The test ended with scripted replies that no call used."""
 
 
 class BlockedConnection(CallError):

@@ -42,26 +42,26 @@ from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_response, json_response, stream_response
 
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
-"""The HTTP error that stands for an exception frame on plain Converse, where it is not the one of the same name: no
-operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
+"""The HTTP error for an exception frame on plain Converse, if the error has another name than the frame. In AWS's model
+no operation without a stream has ModelStreamErrorException; both errors have status 424."""
 
 _OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""The options of a message, in the order of the fields of an assembled response."""
+"""The names of a message's options, in the order of the last fields of `assemble`'s Response."""
 
 _CACHE_SIZE: Final = 64
 
 _OK: Final = 200
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""The digit that says of which variant a UUID is, for any other that stood there; its version, 4, stands before."""
+"""The variant digit of a UUID (RFC 9562), by the hexadecimal digit of the hash that it replaces."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
-"""The length of the padding for each byte of a hash: 2 to 61, as recorded."""
+"""A table that maps each byte of a hash to a padding length, 2 to 61, as recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """The circumstances in which a reply is used: its place in the script, the script's seed, the call."""
+    """One use of a reply: the script's seed, the reply's place in the script, and the call that it answers."""
 
     seed: int
     place: str
@@ -77,7 +77,7 @@ class Occasion:
 
     @property
     def names(self) -> ToolUseNames:
-        """The generator of the answer's toolUseIds."""
+        """The generator of the toolUseIds in the answer."""
         return ToolUseNames(self.seed, self.place, self.call.turn)
 
 
@@ -87,14 +87,14 @@ def _digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class ToolUseNames(NamedTuple):
-    """The inputs to the hashes that become toolUseIds; they differ for every turn of the conversation."""
+    """Generates toolUseIds by hashing these fields; `turn` makes the ids of each turn of a conversation different."""
 
     seed: int
     place: str
     turn: int
 
     def of(self, block: int) -> str:
-        """The toolUseId for a block, in the recorded form."""
+        """Return the toolUseId for the block at this index, in the form that recordings show."""
         digest = _digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
         return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
 
@@ -137,7 +137,7 @@ class Renderer:
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """The answer before any fault is applied, except faults of the order of events."""
+        """Return the response without its faults, except a fault in the order of events, which is already applied."""
         match reply.body:
             case BareBody(summary):
                 raise ReplyError(
@@ -174,10 +174,10 @@ class Renderer:
     def _encode(
         self, key: tuple[Reply, str, ToolUseNames], frames: Frames, runs: Iterable[Run]
     ) -> Iterator[list[bytes]]:
-        """The frames of a stream that was not sent before; they are cached for the next time."""
+        """Yield the frames of a stream that is not in the cache, and add the frames to the cache at the end."""
         yield from _encoded(runs, partial(_paddings, key[2]), frames)
         if len(self._frames) >= _CACHE_SIZE:
-            self._frames.clear()  # one step, so that threads need no lock here
+            self._frames.clear()  # atomic, so that threads need no lock here
         self._frames[key] = frames
 
 
@@ -187,7 +187,7 @@ def _paddings(names: ToolUseNames, count: int) -> bytes:
 
 
 def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list[bytes]) -> Iterator[list[bytes]]:
-    """Encode runs into frames, and also append these to `frames`."""
+    """Yield the encoded frames of the runs, and also append the frames to `frames`."""
     pads = b""
     start = 0
     for run in short_runs(runs):
@@ -202,7 +202,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """A stream with a fault in the order of its events, up to its failure. The fault may move the metadata too."""
+    """Yield a stream with a fault in the order of its events, metadata included; the reply's failure ends it."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
@@ -221,18 +221,19 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
-    """The body of an HTTP error, as recorded: only the members, `message` in lower case, no `__type`."""
+    """Return the body of an HTTP error as recorded: only its members, `message` in lower case, no `__type`."""
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
 def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[str, Any]]:
-    """The events of a stream except the last one, which `_last_chunk` makes."""
+    """Yield the events of a stream except the last one, which `_last_chunk` returns."""
     return events_of(_runs(reply, family, names))
 
 
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """The same events in runs, with ids for tool uses that lack them; complete if an order fault is applied
-    afterwards.
+    """Yield the events of `_events` as runs, with an id for each tool use that lacks one.
+
+    Events after the reply's failure are left out, unless the reply has an order fault, which needs all events.
     """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):
@@ -245,14 +246,14 @@ def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
             return
         if isinstance(run, Deltas):
             if len(run.pieces) > left:
-                run = run._replace(pieces=run.pieces[: int(left)])  # noqa: PLW2901 - its beginning
+                run = run._replace(pieces=run.pieces[: int(left)])  # noqa: PLW2901 - the part before the failure
             left -= len(run.pieces)
         elif "metadata" in run:
             return
         else:
             left -= 1
             if "contentBlockStart" in run:
-                run = _named_start(run, names)  # noqa: PLW2901 - the same with a name
+                run = _named_start(run, names)  # noqa: PLW2901 - the same event with an id
         yield run
 
 
@@ -263,7 +264,7 @@ def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
 
 
 def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> Mapping[str, Any]:
-    """The block, or the start of one, with an id for a tool use that lacks one."""
+    """Return a block, or the start of a block, with an id if it is a tool use without one."""
     tool = block.get("toolUse")
     if tool is None or tool.get("toolUseId") != UNNAMED_TOOL_USE:
         return block
@@ -271,9 +272,9 @@ def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> M
 
 
 def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
-    """The last chunk of a stream after `sent` frames: its failure, the last of exact events, or the metadata.
+    """Return the last chunk of a stream, after `sent` frames: the reply's failure, metadata or last exact event.
 
-    The metadata is not cached with the stream, because it depends on the request.
+    The metadata depends on the request, so it is not cached with the other frames. None if no chunk is left.
     """
     delay = reply.pace.each if sent else reply.pace.first
     if reply.failure is not None and sent == reply.failure.after:
@@ -300,7 +301,7 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
 
 
 def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
-    """The answer of plain Converse: the assembled message, or the HTTP error for an exception frame."""
+    """Return the response of plain Converse: the assembled message, or the HTTP error for an exception frame."""
     failure = reply.failure
     if failure is not None:
         return _failed(failure.event, occasion, _pauses(reply, failure.after + 1))
@@ -339,7 +340,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:
-    """The HTTP error that plain Converse answers instead of an exception frame or an unmodelled error frame."""
+    """Return the HTTP error that plain Converse sends in place of an exception frame or an unmodelled error frame."""
     name = kind(event)
     members = event[name]
     if name == ERROR_FRAME:
@@ -357,7 +358,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """The number of events the reply would have as a stream; computed only if there are pauses between events."""
+    """Return the number of events that the reply has as a stream; 1 if there are no pauses between events."""
     return sum(1 for _ in reply.events(family_of(occasion.call.stands_for))) if reply.pace.each else 1
 
 

@@ -1,4 +1,4 @@
-"""The cache report: tokens read and written, and prefixes written again, with the place and the reason."""
+"""The cache report: tokens read and written, and each prefix that was written again, with place and reason."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
 _LISTED: Final = 3
-"""Rewrites that are explained; of more the number is said."""
+"""The maximum number of rewrites in a message; the others are only counted."""
 
 _COMPARED: Final = 20
-"""How many earlier calls of other conversations a call is compared with."""
+"""The maximum number of earlier calls, of any conversation, with which a call is compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A prefix that a call wrote to the cache although an earlier call had written one as long.
+    """A prefix of a prompt that a call wrote to the cache although an earlier call had cached a prefix of that length.
 
     `path` is where the two prefixes start to differ, `character` the start of the differing word, `was` and `now` the
     old and new text. If nothing differs, `path` is empty and `blocks` is the number of blocks between the two cache
@@ -44,7 +44,7 @@ class Rewrite:
 
     @property
     def summary(self) -> str:
-        """The rewrite in one line."""
+        """One line with both calls, the number of tokens and the reason."""
         parting = Parting(self.path, self.character, self.was, self.now)
         reason = (
             f"the prefix parts at {parting}" if self.path else f"{self.blocks} blocks lie between their cache points"
@@ -72,7 +72,7 @@ class Rewrites(tuple[Rewrite, ...]):
         return mask(f"<{self[0].summary}{more}>")
 
     def explain(self) -> list[str]:
-        """The lines for a failure message."""
+        """Return the lines for a failure message: the first three rewrites, and the number of the others."""
         lines = [line for rewrite in self[:_LISTED] for line in str(rewrite).splitlines()]
         return lines + [f"and {len(self) - _LISTED} more"] * (len(self) > _LISTED)
 
@@ -99,13 +99,13 @@ class CacheSummary:
 
     @property
     def hit_rate(self) -> float:
-        """The read tokens divided by the read and written tokens; nan if nothing could be cached."""
+        """The read tokens divided by the sum of read and written tokens; nan if that sum is 0."""
         read, written = self.read, self.written
         return read / (read + written) if read + written else math.nan
 
     @property
     def by_model(self) -> dict[str, CacheSummary]:
-        """A summary for each model, by the model id that was sent."""
+        """A summary for each model whose calls can use the cache; the keys are the model ids in the requests."""
         calls: dict[str, list[Call]] = {}
         for call in self._calls:
             if use_of(call) is not None or any(_figures(call)):
@@ -114,7 +114,7 @@ class CacheSummary:
 
     @property
     def rewrites(self) -> Rewrites:
-        """Prefixes that calls wrote although an earlier call had written one as long. Uncertain cases are left out.
+        """The prefixes that calls wrote although an earlier call had cached one of that length; only certain cases.
 
         If nothing could be cached, a note reports it, because the empty list then proves nothing.
         """
@@ -132,7 +132,7 @@ class CacheSummary:
 
 
 def cache_use(call: Call) -> CacheUse:
-    """The cache use of one call."""
+    """Return the tokens that one call read and wrote, and where its prompt differs from the earlier one."""
     use = use_of(call)
     read, written = _figures(call)
     if use is None:
@@ -145,7 +145,7 @@ def cache_use(call: Call) -> CacheUse:
 
 
 def _figures(call: Call) -> tuple[int, int]:
-    """The tokens read and written; for a recorded answer, those in its usage."""
+    """Return the numbers of tokens read and written; a recorded answer has them in its usage."""
     if call.reply is not None and call.reply.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
@@ -160,7 +160,7 @@ def _is_certain(use: PromptUse) -> bool:
 
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
-    """The reason why no rewrite can be found; None if one could be."""
+    """Return a note with the reason why no call could use the cache; None if one could or there are no calls."""
     uses = [use for call in calls if (use := use_of(call)) is not None]
     if not calls or any(use.cacheable and not use.implicit for use in uses):
         return None
@@ -193,7 +193,11 @@ def _has_point(call: Call) -> bool:
 
 
 class _Compared(NamedTuple):
-    """An earlier use from which this use should have read, the number of common blocks, and the tokens that count."""
+    """An earlier use from which a use should have read.
+
+    `end` is the end of the longest prefix that the earlier use had cached, `common` the number of equal blocks at the
+    start of both prompts, `most` the limit of the tokens that count as written again.
+    """
 
     earlier: PromptUse
     end: int
@@ -202,7 +206,7 @@ class _Compared(NamedTuple):
 
 
 def rewrite_of(use: PromptUse) -> Rewrite | None:
-    """The rewrite by a call; None if there is none or it is uncertain."""
+    """Return the rewrite by the call of this use; None if there is no rewrite or it is uncertain."""
     found = _compared(use) if use.written and _is_certain(use) else None
     if found is None or not _is_certain(found.earlier):
         return None
@@ -219,11 +223,11 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
 
 
 def _compared(use: PromptUse) -> _Compared | None:
-    """Find the earlier use to compare with.
+    """Return the earlier use to compare with; None if there is none.
 
-    First choice is the nearest earlier call of the same conversation that cached something, if its tools and system
-    prompt are equal to, or an earlier version of, this call's. Otherwise it is a call of another conversation with an
-    earlier version of them; then only tools and system prompt count, since the messages differ anyway.
+    The first choice is the nearest earlier call of the same conversation that cached something, if its tools and system
+    prompt are equal to, or an earlier version of, this call's. The second choice is another earlier call to the model
+    with an earlier version of them; then only tools and system prompt count, because the messages differ anyway.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
@@ -248,6 +252,6 @@ def _compared(use: PromptUse) -> _Compared | None:
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:
-    """The end of the earlier use's longest prefix that was still cached at the time of this use; 0 if there is none."""
+    """Return the end of the longest prefix of `earlier` that was still cached at the time of `use`; 0 if none was."""
     there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
     return max(there, default=0)

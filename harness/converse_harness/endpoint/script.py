@@ -17,15 +17,15 @@ Responder = Reply | Callable[[Call], Reply]
 
 @runtime_checkable
 class Replies(Protocol):
-    """A group of replies that matches calls by itself, such as a recording."""
+    """A group of replies with its own rules for matching calls, such as a recording."""
 
     def queue(self, name: str) -> Queue:
-        """Return a queue with all replies, unused."""
+        """Return a new queue of this name with all replies, none of them used."""
         ...
 
 
 _SHOWN: Final = 20
-"""The most calls that are listed of a reply, beside the last."""
+"""The maximum number of calls that are listed for one reply, apart from the last call."""
 
 NOT_USED: Final = "not used"
 
@@ -34,7 +34,7 @@ _FALLBACK: Final = "always"
 
 
 class Deferred(NamedTuple):
-    """A reply that is made when it is needed: that of a recording, which may hold thousands."""
+    """A reply that is built only when it is needed, because a recording may contain thousands of replies."""
 
     make: Callable[[], Reply]
 
@@ -48,18 +48,18 @@ class Slot:
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
     required: bool = True
-    """Whether it fails the test if it is not used."""
+    """Whether the test fails if this responder is not used."""
 
     @property
     def responder(self) -> Responder:
-        """The reply, or the function that computes one. Raises DamagedData for a reply that cannot be made."""
+        """The reply, or the function that computes one. Raises DamagedData if a recorded reply cannot be built."""
         if isinstance(self.source, Deferred):
             self.source = self.source.make()
         return self.source
 
     @property
     def is_function(self) -> bool:
-        """Whether its reply is computed from the call."""
+        """Whether the responder is a function that computes a reply from the call."""
         return not isinstance(self.source, Reply | Deferred)
 
     @property
@@ -85,7 +85,7 @@ class Slot:
 
 
 class Missed(NamedTuple):
-    """Why a queue of recordings does not answer a call: one line, and the details to print below it."""
+    """The reason why a recording does not answer a call: `first` is one line, `told` the details printed below."""
 
     first: str
     told: str
@@ -100,7 +100,9 @@ class Queue:
     slots: list[Slot] = field(default_factory=list[Slot])
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
-    """How many of the slots are computed; how many from the first on can be used no more. Every call asks for both."""
+    """`_functions`: number of callable responders. `_spent`: length of the exhausted prefix. Cached: every call reads
+    both.
+    """
 
     def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
         """Append checked responders and return their slots.
@@ -137,7 +139,7 @@ class Queue:
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
-        """The first slot that can still be used, if the queue answers this call."""
+        """Return the first slot that can still be used, or None if the queue does not answer this call."""
         named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
         if call.malformed is not None or not (named or call.operation in SCRIPTED):
             return None
@@ -146,21 +148,21 @@ class Queue:
         return self.first_left()
 
     def first_left(self) -> Slot | None:
-        """The first slot that can still be used, for any call."""
+        """Return the first slot that can still be used, without checking a call; None if all slots are exhausted."""
         while self._spent < len(self.slots) and not self.slots[self._spent].left:
             self._spent += 1
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """The words before a slot's reply that identify its place."""
-        del slot  # all of a queue have that in common
+        """Return the prefix that identifies the queue in a line about one of its slots; may be empty."""
+        del slot  # all slots of a handwritten queue have the same prefix
         if self.condition is not None:
             return f"{self.condition}: "
         return f"{self.name}: " if self.name == _FALLBACK else ""
 
     def explain(self, call: Call) -> Missed | None:
-        """Why the queue does not answer a call; None if its slots already show this."""
-        del call  # of what is scripted by hand each slot is shown
+        """Return the reason why the queue does not answer a call; None if the list of its slots already shows it."""
+        del call  # failure messages list every slot of a handwritten queue
         return None
 
     def answers(self, call: Call) -> bool:
@@ -169,7 +171,7 @@ class Queue:
 
 
 class Script:
-    """The queues in order of precedence: those with conditions, recordings, replies in order, and the fallback."""
+    """All queues, in order of precedence: queues with conditions, recordings, replies in order, and the fallback."""
 
     def __init__(self) -> None:
         self.whens: list[Queue] = []
@@ -178,7 +180,7 @@ class Script:
         self.fallback = Queue(_FALLBACK)
 
     def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
-        """Take the reply for this call; None if there is none.
+        """Return the slot that answers this call, and mark it as used; None if no slot does.
 
         A `refused` call is answered only by a recording, which contains Bedrock's real answer.
         """
@@ -222,7 +224,7 @@ class Script:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether the script has a predicate or a computed reply."""
+        """Whether the script has a predicate, a computed reply or a pattern that may be slow."""
         return any(queue.runs_functions for queue in self._queues)
 
     @property
@@ -231,7 +233,7 @@ class Script:
 
 
 def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
-    """The script, one line per slot with its use; for a call, also why conditions did not match, the nearest first.
+    """Return a pair per slot: its reply, and its use or the conditions that `call` does not meet; best match first.
 
     `recordings=False` leaves recordings out.
     """

@@ -20,7 +20,7 @@ from converse_harness.stream.chunk import estimate_tokens
 class UsageKeys:
     """The cache counters in the usage of a model's JSON answers, for requests without a cachePoint.
 
-    `details`: a cache write is itemised in cacheDetails.
+    `details`: whether cacheDetails itemises the tokens of a cache write.
     """
 
     always: tuple[str, ...] = ()
@@ -38,14 +38,16 @@ _IN_JSON: Final = (
     (Claude(before=(5,)), UsageKeys(_COUNTS, details=True)),
     (Claude(), UsageKeys(_READ, details=True)),
 )
-"""The first that has the model. Recorded: Claude up to 3.5 without (24 of 24), 3.7 and 4 with both
-pairs (95), Sonnet 5 with the read pair (13, none with a cachePoint), Nova with both exactly where there is a cachePoint
-(9, against 139); cacheDetails in 4 of 6 writes of Sonnet 4.5, all of the newer ones, and in none of 3.7 or Nova. In a
-stream the four counts are there exactly where the request has a cachePoint, of whatever model, without details."""
+"""The cache counters in JSON answers, by model; the first row that contains the model applies.
+
+Numbers of recorded answers: Claude up to 3.5 has no counters (24 of 24), 3.7 and 4 have both pairs (95), Sonnet 5 has
+the read pair (13, none with a cachePoint), Nova has both pairs only with a cachePoint (9 with, 139 without).
+cacheDetails is in 4 of 6 writes of Sonnet 4.5, in all of newer models, in none of 3.7 or Nova. Streams of every model
+have the four counters only if the request has a cachePoint, and never cacheDetails."""
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Build a TokenUsage as Bedrock counts it: cache tokens are part of the total. Given values win over estimates.
+    """Build a TokenUsage as Bedrock counts it: cache tokens are part of the total. Values in `given` replace estimates.
 
     Tokens cached without a cachePoint count as normal input.
     """
@@ -73,7 +75,7 @@ def _in_json(model_id: str) -> UsageKeys:
 
 
 def request_tokens(call: Call) -> int:
-    """An estimate of the input tokens of a conversation."""
+    """Return an estimate of the number of input tokens of the call's conversation, at least 1."""
     body = call.body
     if call.operation == "CountTokens":
         body = body.get("input", {}).get("converse", {})
@@ -81,5 +83,5 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """The estimate that answers CountTokens; equal to the input tokens in the usage of an answer."""
+    """Return the estimate for a CountTokens answer; for the same conversation, `usage` has the same inputTokens."""
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

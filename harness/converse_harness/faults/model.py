@@ -1,6 +1,6 @@
 """Fault: its positions in an answer, the transports that can express it, and its effect on a response.
 
-The named ones are in `converse_harness.faults`; a Reply keeps each as a FaultPlacement.
+The named faults are in `converse_harness.faults`; a Reply stores each of its faults as a FaultPlacement.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from converse_harness.stream.frames import PRELUDE_LENGTH
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
-"""What a fault is a breach of, in the order in which those of one reply are made; each reply has one of each.
+"""The level at which a fault breaks the protocol, in the order in which a reply's faults are applied, one per level.
 
-The connection comes before HTTP: it breaks after some events, in whatever chunks they travel."""
+The connection comes before HTTP, because its faults count events, which HTTP faults may spread over other chunks."""
 
 
 Place = Literal["position", "between", "in event", "whole answer"]
-"""What a fault's `after` is counted to: one of the positions at which the order can be broken so, the place between two
-events, the event that follows, or nothing, as the answer as a whole is broken."""
+"""The meaning of a fault's `after`: the index of an event at which an order fault is possible (`position`), the number
+of whole events before the fault (`between`, `in event`), or nothing for a fault of the `whole answer`."""
 
 Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways for a client to reach a fake."""
@@ -38,7 +38,7 @@ CHECKSUM: Final = "raises ChecksumMismatch"
 PROTOCOL: Final = "raises urllib3's ProtocolError"
 TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
 NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
-"""What botocore does with a fault in a stream; after a semicolon what an older one does."""
+"""The reactions of botocore to a fault in a stream; the text after a semicolon is for the older release named there."""
 
 FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
@@ -85,25 +85,25 @@ class Fault:
         return f"faults.{self.name}" + (f".lasting({self.seconds!r})" if lasts else "")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the repr: hypothesis, in counterexamples, would otherwise print a dataclass's fields."""
+        """Print the repr; otherwise hypothesis would print the dataclass's fields in its counterexamples."""
         del cycle  # a fault cannot hold itself
         printer.text(repr(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResponseFault(Fault):
-    """A fault of every other level: `on_stream` changes a response that streams."""
+    """A fault of any level except the order of events; `on_stream` applies it to a streaming response."""
 
     on_stream: Change = field(kw_only=True)
 
 
 DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
-"""How long those faults last that last, unless a test says it: seconds."""
+"""The default durations of the timed faults, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultPlacement:
-    """A fault at a position: after `after` of the stream's `events` events."""
+    """A fault at its position in an answer of `events` events; `Place` defines the meaning of `after`."""
 
     fault: Fault
     after: int
@@ -111,7 +111,7 @@ class FaultPlacement:
 
     @property
     def part(self) -> float:
-        """The share of a whole body that precedes the fault, from 0 to 1."""
+        """The fraction of a whole body that precedes the fault, from 0 to 1."""
         return (self.after + (0.5 if self.fault.place == "in event" else 0)) / max(self.events, 1)
 
     @property
@@ -127,7 +127,10 @@ class FaultPlacement:
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
-    """Place a fault in an answer of this many events, by default in the middle. Raises ReplyError."""
+    """Place a fault in an answer of this many events, by default in the middle.
+
+    Raises ReplyError if the fault cannot be placed there.
+    """
     if fault.place == "whole answer":
         if after is not None:
             raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
@@ -147,33 +150,33 @@ GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
 JSON: Final = b'{"message":"This is JSON, and a stream of events is due."}'
 
 _ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
-"""The headers that are not those of an error."""
+"""The names of the headers of successful responses; `send_nothing` drops all others."""
 
 _HEADERS_LENGTH: Final = slice(4, 8)
 
 
 def in_prelude(frame: bytes) -> int:
-    """Half of the prelude."""
+    """Return the number of bytes up to the middle of the prelude."""
     return PRELUDE_LENGTH // 2
 
 
 def in_headers(frame: bytes) -> int:
-    """The number of bytes up to the middle of the headers."""
+    """Return the number of bytes up to the middle of the headers."""
     return PRELUDE_LENGTH + int.from_bytes(frame[_HEADERS_LENGTH]) // 2
 
 
 def in_middle(data: bytes) -> int:
-    """The number of bytes up to the middle of the frame."""
+    """Return the number of bytes up to the middle of the frame."""
     return len(data) // 2
 
 
 def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
-    """Make a change that works on a stream's frames, one per chunk."""
+    """Return a Change that applies `change` to the chunks of a stream, each of which is one frame."""
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
 def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool = False) -> Change:
-    """Make a change of the frame that follows the place of the fault; with `is_last` nothing is sent after it."""
+    """Return a Change of the first frame after the fault's position; with `is_last` that frame ends the stream."""
 
     def changed(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
@@ -191,7 +194,7 @@ def cut(cut: Cut) -> Change:
 
 
 def flip(place: int | None) -> Change:
-    """Flip the lowest bit of one byte of the next frame; of its last byte if `place` is None."""
+    """Flip the lowest bit of the byte at `place` in the next frame; None is the frame's last byte."""
 
     def flipped(chunk: Chunk, _: FaultPlacement) -> Chunk:
         data = bytearray(chunk.data)
@@ -202,7 +205,7 @@ def flip(place: int | None) -> Change:
 
 
 PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
-"""The last byte of the CRC in the prelude."""
+"""The offset in a frame of the last byte of the prelude's CRC."""
 
 
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
@@ -228,20 +231,20 @@ send_together: Final = _on_frames(_together)
 
 
 def send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """A 200 response without a body; a stream is still declared as chunked."""
+    """Return a 200 response without a body; for a stream, its headers still contain `Transfer-Encoding: chunked`."""
     changes = {"Content-Length": "0"}
     kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in _ORDINARY_HEADERS)
     return replace(response, status=200, headers=kept, chunks=())
 
 
 def send_json(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """A 200 response with JSON instead of a stream."""
+    """Return a 200 response with a JSON body instead of the stream."""
     changes = {"Content-Type": "application/json", "Transfer-Encoding": str(len(JSON))}
     return replace(response, headers=_with_length(response.headers, changes), chunks=(Chunk(JSON),))
 
 
 def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """A Content-Length one byte larger than the body; then the connection is closed."""
+    """Return the response with a Content-Length one byte larger than its body; then the connection is closed."""
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
     changes = {"Content-Length": promised, "Transfer-Encoding": promised}
@@ -254,7 +257,7 @@ def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpR
 
 
 def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The headers with some values replaced, and Content-Length in place of `transfer-encoding: chunked`."""
+    """Return the headers with these values replaced, and with Transfer-Encoding renamed to Content-Length."""
     names = {"Transfer-Encoding": "Content-Length"}
     return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 
@@ -263,12 +266,12 @@ _end_here: Final = _on_frames(lambda chunks, placement: islice(chunks, placement
 
 
 def break_stream(broken: Break, change: Change = _end_here) -> Change:
-    """Make a fault of the connection after some events, or after what a change leaves of the stream."""
+    """Return a Change that breaks the connection after `change`, which by default ends the stream at the fault."""
     return lambda response, placement: replace(change(response, placement), broken=broken)
 
 
 def break_body(broken: Break) -> Change:
-    """Make a fault at this share of a whole body, whose Content-Length still announces all of it."""
+    """Return a Change that breaks the connection within a whole body, whose Content-Length stays the full length."""
 
     def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         (chunk,) = response.chunks
@@ -279,7 +282,7 @@ def break_body(broken: Break) -> Change:
 
 
 def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Silence after some events, for some seconds or for ever."""
+    """Stall a stream at the fault's position, for the fault's duration or for ever."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
         return break_stream("stalled")(response, placement)
@@ -289,7 +292,7 @@ def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
 
 
 def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Silence at this share of a whole body."""
+    """Stall a whole body at the fault's position, for the fault's duration or for ever."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
         return break_body("stalled")(response, placement)
@@ -300,15 +303,15 @@ def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpRespons
 
 
 def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Wait some seconds before sending anything, even the head."""
+    """Delay the whole response, including its head, by the fault's duration."""
     return replace(response, wait=response.wait + (placement.fault.seconds or 0.0))
 
 
 def leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Send the whole answer, but leave a connection that fails at its next use."""
+    """Send the whole answer, but let the client's next request on this connection fail."""
     return replace(response, stale=True)
 
 
 def give_no_answer(failure: ConnectionFailure) -> Change:
-    """Send no answer at all."""
+    """Return a Change that replaces the whole answer by this failure of the connection."""
     return lambda response, placement: HttpResponse(0, (), (), failure)

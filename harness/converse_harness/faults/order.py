@@ -1,7 +1,7 @@
-"""Every way to break the order of a stream's events, as one table: what `grammar` refuses, by name.
+"""Every way to break the order of a stream's events, as one table of named faults, each of which `grammar` refuses.
 
 Each fault turns a complete, legal stream into one with exactly this fault. `applicable_at` returns its possible
-positions in a list of events, perhaps none; `apply_at` makes the stream; `refusal` is the text of the StreamOrderError.
+positions in a list of events, perhaps none; `apply_at` returns the broken stream.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from converse_harness.stream.grammar import kind
 class OrderFault(Fault):
     """One way to break the order of a stream's events.
 
-    `refusal` is the text of the StreamOrderError, `where` finds the possible positions, `rewrite` changes the events.
+    `refusal` is a regular expression that the StreamOrderError's message matches, `where` the condition for its
+    possible positions, `rewrite` the function that returns the events with the fault at a position.
     """
 
     level: FaultLevel = field(default="events", init=False)
@@ -34,11 +35,11 @@ class OrderFault(Fault):
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
 
     def applicable_at(self, events: Events) -> list[int]:
-        """The positions at which the fault can be applied; empty if the events are not a legal stream."""
+        """Return the positions at which the fault can be applied in a legal stream; empty if there are none."""
         return [place for place in range(len(events)) if self.where(events, place)]
 
     def apply_at(self, events: Events, position: int) -> list[dict[str, Any]]:
-        """Return a new stream with the fault at one of its positions. Raises ReplyError.
+        """Return a new stream with the fault at this position. Raises ReplyError if the fault is not possible there.
 
         >>> from converse_harness import chunk
         >>> events = chunk({"role": "assistant", "content": []})
@@ -55,7 +56,10 @@ class OrderFault(Fault):
         return re.search(self.refusal, message) is not None
 
     def placed(self, after: int | None, events: Events) -> FaultPlacement:
-        """Place the fault at one of its positions in these events, by default the middle one. Raises ReplyError."""
+        """Place the fault at the position `after` in these events, by default at the middle one of its positions.
+
+        Raises ReplyError if the fault is not possible there.
+        """
         places = self.applicable_at(events)
         if not places:
             kinds = ", ".join(map(kind, events)) or "none"
@@ -89,7 +93,7 @@ def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
 
 
 def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Insert an event after the position; an event of a block gets the index of the block that is open there."""
+    """Return a rewrite that inserts an event after the position; a delta gets the contentBlockIndex found there."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (name,) = event
@@ -111,7 +115,7 @@ def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, 
 
 
 def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Increase the block index of every event from the position on."""
+    """Return a rewrite that adds `by` to the contentBlockIndex of every event from the position on."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         for place in range(position, len(events)):
@@ -124,7 +128,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
 
 def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Move the stream's only event of a type to after the position."""
+    """Return a rewrite that moves the stream's only event of this type to the place after the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (moved,) = (event for event in events if name in event)
@@ -376,4 +380,4 @@ _TABLE: Final = (
 )
 
 ORDER_FAULTS: Final[Mapping[str, OrderFault]] = {placement.name: placement for placement in _TABLE}
-"""Every breach by its name."""
+"""All faults in the order of events, by name."""

@@ -1,6 +1,7 @@
 """The positions at which the order of events can be broken, as conditions on an event and its neighbours.
 
-The conditions accept any list; where an event is missing or already broken, all of them are false.
+A condition takes a list of events and an index, and returns whether that index is such a position. The list may contain
+broken events; a condition on the type of a missing or broken event is false.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Where = Callable[[Events, int], bool]
 
 
 def _symbol(events: Events, place: int) -> str:
-    """The grammar's symbol of an event; empty if the event is missing or already broken."""
+    """Return the grammar's symbol for the event at this index; empty if the event is missing or already broken."""
     if place not in range(len(events)) or not one_type(events, place):
         return ""
     ((name, members),) = events[place].items()
@@ -33,7 +34,7 @@ def _symbol(events: Events, place: int) -> str:
 
 
 def is_a(*types: str) -> Where:
-    """A condition: the event's symbol is one of these, or begins with one of them and a dot."""
+    """Return the condition that an event's symbol is one of `types`, or begins with one of them and a dot."""
 
     def at(events: Events, place: int) -> bool:
         name = _symbol(events, place)
@@ -54,7 +55,7 @@ def anywhere(events: Events, place: int) -> bool:
 
 
 def one_type(events: Events, place: int) -> bool:
-    """Positions: an event with exactly one type."""
+    """Positions: an event that has exactly one key, its type."""
     return len(events[place]) == 1
 
 
@@ -69,7 +70,7 @@ def not_last(events: Events, place: int) -> bool:
 
 
 def before_the_end(events: Events, place: int) -> bool:
-    """Positions: an event before the closing events, with others after it."""
+    """Positions: any event except the last one, a messageStop and the metadata."""
     return not_last(events, place) and not _END(events, place)
 
 
@@ -84,12 +85,12 @@ def before_the_one(name: str, where: Where) -> Where:
 
 
 def in_block(events: Events, place: int) -> bool:
-    """Positions: an event after which a block is open."""
+    """Positions: a contentBlockStart or contentBlockDelta, after which a block is open."""
     return START(events, place) or DELTA(events, place)
 
 
 def of_block(events: Events, place: int) -> bool:
-    """Positions: an event of a block."""
+    """Positions: a contentBlockStart, contentBlockDelta or contentBlockStop."""
     return in_block(events, place) or CLOSE(events, place)
 
 
@@ -99,7 +100,7 @@ def opening(events: Events, place: int) -> bool:
 
 
 def opening_later(events: Events, place: int) -> bool:
-    """Positions: the first event of a block after another block."""
+    """Positions: the first event of a block that follows another block."""
     return opening(events, place) and CLOSE(events, place - 1)
 
 
@@ -114,11 +115,11 @@ def only_delta(events: Events, place: int) -> bool:
 
 
 def between_blocks(events: Events, place: int) -> bool:
-    """Positions: the end of a block that another block follows."""
+    """Positions: the contentBlockStop of a block that is followed by another block."""
     return CLOSE(events, place) and in_block(events, place + 1)
 
 
 def inside_tool_input(events: Events, place: int) -> bool:
-    """Positions: a delta of a tool's input that is followed by another."""
+    """Positions: a delta of a tool's input that is followed by another such delta."""
     tool_input = is_a("contentBlockDelta.toolUse")
     return tool_input(events, place) and tool_input(events, place + 1)

@@ -1,3 +1,1 @@
-"""Clients of this process: answering them, forwarding and capturing their calls, and blocking all other ways to
-Bedrock.
-"""
+"""Intercept the clients of this process: answer their calls, forward and capture them, or block them."""

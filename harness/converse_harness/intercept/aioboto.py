@@ -1,7 +1,7 @@
-"""The boto transport for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
+"""The boto transport for aiobotocore, with any of its HTTP libraries (aiohttp, httpx) and event loops (asyncio, trio).
 
-aiobotocore overrides what botocore does from sending to parsing with coroutines, so each function of `boto` has its
-counterpart here; `keys` and `waits` are for both; `forward_boto` has what happens to a call that is forwarded.
+aiobotocore overrides botocore's methods from sending to parsing with coroutines, so each function of `boto` has a
+counterpart here. `keys` and `waits` serve both libraries; `forward_boto` captures forwarded calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from converse_harness.stream.http import Break
 
 
 def hold_call(original: Any) -> Any:
-    """`AioEndpoint._send_request`: all attempts of one call go to the fake that was open when the call began."""
+    """Replace `AioEndpoint._send_request`: all attempts of one call go to the fake that was open when it began."""
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -45,7 +45,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """`AioEndpoint._send`: the fake answers instead of the network, or captures the network's answer."""
+    """Replace `AioEndpoint._send`: the fake answers instead of the network, or captures the network's answer."""
     response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
 
     @functools.wraps(original)
@@ -75,7 +75,7 @@ def answer(original: Any) -> Any:
 
 
 def _broken_stream(endpoint: Any, broken: Break) -> Exception:
-    """The exceptions that the HTTP library of this endpoint raises to the reader of a broken stream."""
+    """Return the exception that this endpoint's HTTP library raises when a stream breaks in this way."""
     session = type(endpoint.http_session).__module__
     errors: Any
     if session.endswith("httpxsession"):
@@ -89,8 +89,8 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
-    """The real sleep function for this endpoint, for the event loop in which it runs."""
-    # Our replacement skips retry waits; under it is the real one. It is asyncio's with aiohttp and in older releases.
+    """Return the unpatched sleep function for the event loop in which this endpoint runs."""
+    # Only AnyioEndpoint has `_sleep`; our patch of it skips retry waits and wraps the original. Others run on asyncio.
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
@@ -100,9 +100,9 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 
 
 class AioBody:
-    """The raw response for an aiobotocore client; its `content`, which aiohttp's responses have, is itself.
+    """The raw response for an aiobotocore client, and also the stream of its body.
 
-    It avoids asynchronous generators: event loops complain about those that are dropped half read.
+    This class uses no asynchronous generator, because event loops complain about generators that are dropped half read.
     """
 
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
@@ -117,14 +117,14 @@ class AioBody:
 
     @property
     def content(self) -> AioBody:
-        """The stream of the body, under aiohttp's name."""
+        """The stream of the body: this object, under the name that aiohttp's responses use."""
         return self
 
     async def _take(self) -> bytes | None:
         reader = self._reader
         chunk = reader.chunk
         if chunk is not None and chunk.delay:
-            # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
+            # A client may cancel this wait (its own timeout) and read again later: the chunk's due time is kept.
             self._due = self._due or monotonic() + reader.pause()
             await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
@@ -135,7 +135,7 @@ class AioBody:
         return reader.take(chunk)
 
     def iter_chunks(self) -> AioBody:
-        """One HTTP chunk at a time, with whether it ends there."""
+        """Iterate over HTTP chunks, as pairs of the data and True: the data ends its chunk."""
         return self
 
     def __aiter__(self) -> AioBody:
@@ -148,7 +148,7 @@ class AioBody:
         return data, True
 
     async def read(self, amt: int = -1) -> bytes:
-        """Read up to `amt` bytes; b"" at the end, and the whole rest if `amt` is negative."""
+        """Return up to `amt` bytes, or all remaining bytes if `amt` is negative; b"" at the end of the body."""
         parts = [self._left]
         while amt < 0 or not parts[-1]:
             data = await self._take()
@@ -165,7 +165,10 @@ class AioBody:
         return self._reader.chunk is None and not self._left
 
     def close(self) -> None:
-        """Close early, or drop the body unread; does nothing if an interrupt left the object half constructed."""
+        """End the call, even if the body was not read to its end.
+
+        An interrupt in `__init__` may have left the object without a reader; then this does nothing.
+        """
         if hasattr(self, "_reader"):
             self._reader.close()
 

@@ -1,7 +1,7 @@
-"""The capture of a forwarded call: what came of its answer while the client read it, and how that ended.
+"""Capture a forwarded call: record the pieces of its answer as the client reads them, and how the answer ended.
 
-Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). It gives the client a body that
-reports to one `Capture` what is taken of it.
+Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). The forwarder gives the client a
+body that reports every piece that the client reads to the call's `Capture`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
     "ReadError": "connection closed",
     "WriteError": "connection closed",
 }
-"""What botocore and httpx raise in place of an answer; everything else is a connection that did not come about."""
+"""The connection failure for each exception that botocore and httpx raise instead of an answer. All other exceptions
+count as "connection refused"."""
 
 
 class Capture:
     """Records a forwarded call for a fake. Only the first report of an end counts.
 
-    An error that leaves its `with` block came instead of the answer, or of the rest of it. Code on the hot path of a
-    long stream appends `(data, monotonic() - started)` to `pieces` directly. `wrap` makes the body that the client gets
-    out of a raw response, where the library tells of one.
+    An error that leaves the `with` block of a Capture is reported to `broke`. Code on the hot path of a long stream
+    appends `(data, monotonic() - started)` to `pieces` directly. `wrap` turns the raw response of botocore or
+    aiobotocore into the one that the client reads; None for other libraries.
     """
 
     __slots__ = ("_exchange", "_over", "captured", "pieces", "started", "wrap")
@@ -72,7 +73,7 @@ class Capture:
         captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
 
     def took(self, data: bytes) -> None:
-        """Report that the client took a piece of the body."""
+        """Report that the client read a piece of the body."""
         if data:
             self.pieces.append((data, monotonic() - self.started))
 
@@ -81,7 +82,7 @@ class Capture:
         self._end("complete")
 
     def left(self) -> None:
-        """Report that the client closed or dropped the response; may come from a finalizer, also after the end."""
+        """Report that the client closed or dropped the response. Finalizers may call this, also after the end."""
         if self._over:
             return
         if self.captured.is_complete():
@@ -89,13 +90,13 @@ class Capture:
         elif self.captured.status:
             self._end("closed by client", end="closed by client")
         else:
-            # For replay: during this time the client waited and no answer came.
+            # No answer came while the client waited; a replay must therefore act as a read timeout.
             self._end("closed by client", failure="read timeout")
 
     def broke(self, error: BaseException) -> None:
-        """Report that this error was raised instead of the answer, or of the rest of it."""
+        """Report that the library raised this error instead of the answer or of its remaining part."""
         if not isinstance(error, Exception):
-            self.left()  # it was cancelled or interrupted
+            self.left()  # the client's task was cancelled or interrupted
         elif self.captured.status:
             self._end("cut", end=end_of(error))
         else:
@@ -112,14 +113,14 @@ class Capture:
 
 
 FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded", default=None)
-"""The call that is being sent to the real service in this context, until its answer has begun."""
+"""The capture of the call that this context is sending to the real service; None if there is no such call."""
 
 
 @contextmanager
 def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
-    """Send a call in the `with` block: the answer that comes meanwhile is its own, and nobody else captures it."""
+    """Yield the Capture of a call that is sent in the `with` block: only it captures the answer that arrives there."""
     before = FORWARDED.get()
     try:
         with Capture(exchange, captured, wrap) as capture:
@@ -130,13 +131,13 @@ def forwarding(
 
 
 class CapturingBody:
-    """A response body that reports what is taken of it: urllib3's response, or a stream of httpx."""
+    """Wraps a response body (urllib3's response or an httpx stream) and reports the bytes that the client reads."""
 
     def __init__(self, body: Any, capture: Capture) -> None:
         self._capture = capture
         self._body = body
 
-    __class__: Any = property(attrgetter("_body.__class__"))  # for whoever asks by isinstance()
+    __class__: Any = property(attrgetter("_body.__class__"))  # so that isinstance() accepts the wrapper
 
     def __getattr__(self, name: str) -> Any:
         return getattr(vars(self)["_body"], name)
@@ -145,7 +146,7 @@ class CapturingBody:
         return self._pieces(self._body)
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
-        """Iterate as urllib3's method does; the others too work like those of the same name."""
+        """Iterate over the body. Each method of this class works like the wrapped body's method of the same name."""
         return self._pieces(self._body.stream(*args, **kwargs))
 
     def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
@@ -173,7 +174,7 @@ class CapturingBody:
         return self._take(self._body.read, *args, **kwargs)
 
     def read1(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read what is there."""
+        """Read the bytes that one read of the connection returns."""
         return self._take(self._body.read1, *args, **kwargs)
 
     def readline(self, *args: Any) -> bytes:
@@ -199,26 +200,26 @@ class CapturingBody:
         return data
 
     def close(self) -> None:
-        """Note that the client stops reading, and close the body."""
+        """Report that the client stops reading, and close the body."""
         self._capture.left()
         self._body.close()
 
     async def aclose(self) -> None:
-        """Note that the client stops reading, and close the body."""
+        """Report that the client stops reading, and close the body."""
         self._capture.left()
         await self._body.aclose()
 
     def __del__(self) -> None:
-        if "_capture" in vars(self):  # not where an interrupt came before there was one
+        if "_capture" in vars(self):  # missing if an interrupt came during __init__
             self._capture.left()
 
 
 def end_of(error: BaseException) -> Break:
-    """The way in which an answer broke off, from the exception of the library that read it."""
+    """Return how an answer broke off, judged by the exception of the library that read it."""
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
-    # For chunked bodies, only the text of aiohttp's error shows the cause.
+    # For chunked bodies, aiohttp's error contains the cause only in its text.
     texts = "".join(map(repr, causes))
     is_reset = ConnectionResetError.__name__ in texts or errno.ECONNRESET in [getattr(e, "errno", 0) for e in causes]
     return "connection reset" if is_reset else "connection closed"

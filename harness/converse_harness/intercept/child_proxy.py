@@ -1,8 +1,8 @@
-"""A loopback proxy for programs that are started under a fake: it refuses Bedrock and forwards everything else.
+"""A loopback proxy for programs that are started under a fake: it refuses requests to Bedrock and forwards all others.
 
-`children` starts it as a separate process, since a thread in the test process would make forks unsafe. It ends
-when its standard input is closed. Requests to the proxy's own URL come from an endpoint variable and are refused too.
-All others take their usual way: directly, or through the user's proxy.
+`children` starts the proxy as a separate process, since a thread in the test process would make forks unsafe. The proxy
+ends when its standard input is closed. It also refuses requests to its own URL, since they come from a client whose
+Bedrock endpoint variable is that URL. It forwards all others directly or through the user's proxy.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from converse_harness.intercept.clients import LOCAL
 from converse_harness.intercept.hosts import is_bedrock_host, named
 
 _LIMIT: Final = 65_536
-"""Bytes of a line of a head, and of one piece that is passed on."""
+"""The maximum size in bytes of a line of a request head, and of a piece of data that is forwarded at once."""
 _LINES: Final = 200
 _PATIENCE: Final = 60.0
-"""Seconds that another host may take to be connected."""
+"""The timeout in seconds for connecting to another host."""
 
 _REFUSED: Final = "Refused by converse-harness, as this process was started while a fake was open"
 
 
 class ProxySettings(NamedTuple):
-    """The proxies of the program's own environment ("" for none), the file for refusals, and their message."""
+    """The program's own proxies and NO_PROXY list ("" for none), the file for refused hosts, and advice to users."""
 
     http: str
     https: str
@@ -53,26 +53,26 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore connections that end early: they concern only the two ends."""
+        """Ignore the exception, such as a connection that breaks: the client and the host notice it themselves."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
-        """The user's own proxy that the program would have used, or ""."""
-        from urllib import request  # which loads an HTTP client
+        """Return the user's own proxy that the program would have used for this host, or "" if none."""
+        from urllib import request  # imported late, because it loads an HTTP client
 
-        bypasses: Any = vars(request)["proxy_bypass_environment"]  # typeshed does not know it
+        bypasses: Any = vars(request)["proxy_bypass_environment"]  # typeshed lacks this function
         proxy = self.settings.http if scheme == "http" else self.settings.https
         return "" if not proxy or bypasses(host, {"no": self.settings.no}) else proxy
 
 
 class _ProxyRequest(StreamRequestHandler):
-    """One connection of a program: one request or one tunnel."""
+    """Handles one connection from a program: one request, or one CONNECT tunnel."""
 
     @property
     def _proxy(self) -> _ChildProxy:
         return cast("_ChildProxy", self.server)
 
     def handle(self) -> None:
-        """Refuse the request, or connect the two ends until both are done."""
+        """Refuse the request, or connect the program with its host until both have closed the connection."""
         first, headers = self._head()
         method, _, rest = first.partition(" ")
         target = rest.partition(" ")[0]
@@ -110,12 +110,12 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        with suppress(OSError):  # a complete line before the program sees the refusal
+        with suppress(OSError):  # one write of a whole line, before the program gets the refusal
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)
         self._answer(403, _REFUSED if is_tunnel else "Forbidden")
-        with suppress(OSError):  # what it still writes is read, or it would see a reset in place of the answer
+        with suppress(OSError):  # drain the client's data; otherwise it gets a reset instead of the answer
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(1)
             while self.rfile.read1(_LIMIT):
@@ -142,7 +142,7 @@ def _connected(proxy: Any) -> socket.socket:
 
 
 def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: Any) -> bytes:
-    """The head as the host or the user's proxy must get it: one request, after which the connection closes."""
+    """Return the request head to send to the host or to the user's proxy, for a connection with only this request."""
     kept = [(name, value) for name, value in headers if name.lower() not in ("connection", "proxy-connection")]
     if not proxy.netloc:
         kept = [(name, value) for name, value in kept if name.lower() != "proxy-authorization"]
@@ -174,12 +174,15 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
 
 
 def main(given: str) -> None:
-    """Run the proxy with settings as JSON, and print its port. It detaches, since its parent may wait for children."""
+    """Run the proxy with ProxySettings as a JSON list, and print its port.
+
+    The proxy detaches from its parent, which may wait until all its children end.
+    """
     proxy = _ChildProxy(ProxySettings(*json.loads(given)))
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C is for the tests, which end it
+        os.setsid()  # Ctrl-C must reach only the tests; their end stops the proxy
     os.write(1, f"{proxy.port}\n".encode())
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)

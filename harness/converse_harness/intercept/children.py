@@ -2,7 +2,7 @@
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
-everything else, whose refusals are read here. Keys are not changed, so other hosts are reached as before.
+everything else; `refused` reads its refusals. Access keys are not changed, so programs reach other hosts as before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SPAWNED: Final = (
 CLOSED_PORT_URL: Final = (
     "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
 )
-"""Where endpoints lead when no proxy can be started."""
+"""The endpoint URL in a program's environment if no proxy can be started: nothing listens there."""
 
 _ASKED: Final = (
     f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
@@ -47,7 +47,7 @@ _PROGRAM: Final = (
 _ROOT: Final = str(Path(__file__).parents[2])
 
 _reports: Final = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}.refused")
-"""Where every proxy of this process, and of those that are forked from it, tells what it refused."""
+"""The file to which the proxies of this process and of its forks append each host that they refuse."""
 _owner: Final = os.getpid()
 _read = 0
 
@@ -55,22 +55,22 @@ _read = 0
 class _Running(NamedTuple):
     url: str
     held: IO[bytes]
-    """As long as this is open, in whatever process, the proxy runs."""
+    """The pipe to the proxy's standard input; the proxy runs as long as any process holds it open."""
 
 
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
 _forked: Final[set[bool]] = set()
-"""Whether this process was ever forked: then a proxy may run that only another process knows."""
+"""Not empty if this process was ever forked; then a fork may have started a proxy that `_running` lacks."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=functools.partial(_forked.add, True))
 
 
-# The replacements in the libraries: see `patch_points`
+# Replacements for functions of libraries; `patch_points` lists which function each one replaces
 
 
 def start_thread(original: Any) -> Any:
-    """`Thread.start`: a thread that outlived its fake passes this state on to the threads that it starts."""
+    """Replace `Thread.start`: a thread that outlived its fake also marks the threads that it starts."""
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
@@ -81,24 +81,24 @@ def start_thread(original: Any) -> Any:
 
 
 def start_process(original: Any) -> Any:
-    """`BaseProcess.start` of multiprocessing: the child refuses calls as soon as it unpickles the process object."""
+    """Replace multiprocessing's `BaseProcess.start`: a child refuses calls once it has unpickled the process object."""
     return pools.starting(original, "_converse_harness", refuse_in_child)
 
 
 def refuse_in_child() -> pools.InChild | None:
-    """What makes a child refuse; None while no fake is open."""
+    """Return an object that, unpickled in a child, makes the child refuse calls; None while no fake is open."""
     return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
 
 def _refuse(parent: int) -> None:
-    """From now on, refuse every call of this process to Bedrock, unless the process opens a fake of its own."""
+    """Make this process refuse all its calls to Bedrock from now on, unless it opens a fake of its own."""
     registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:
-    """Make replacements of functions whose argument `env`, given by name or at a position, is a program's environment.
+    """Return a replacement for functions that start a program and take its environment as `env`, by name or position.
 
-    Where it is None or not given, it is this process's environment.
+    Without `env`, or with None, the program gets this process's environment.
     """
 
     def replace(original: Any) -> Any:
@@ -117,12 +117,12 @@ def _with_environment(position: int) -> Callable[[Any], Any]:
 
 
 popen = _with_environment(11)
-subprocess_of_loop = _with_environment(sys.maxsize)  # by name alone: what comes by position are the program's arguments
+subprocess_of_loop = _with_environment(sys.maxsize)  # `env` only by name: the positional arguments are the program's
 posix_spawn = _with_environment(2)
 
 
 def execv(original: Any) -> Any:
-    """`os.execv`, which `execl`, `execvp` and, in a forked child, `os.spawnv` also use."""
+    """Replace `os.execv`, which `execl`, `execvp` and, in a forked child, `os.spawnv` also call."""
 
     @functools.wraps(original)
     def execute(path: Any, args: Any, /) -> Any:
@@ -132,13 +132,13 @@ def execv(original: Any) -> Any:
 
 
 def execve(original: Any) -> Any:
-    """`os.execve`, whose last argument is the environment."""
+    """Replace `os.execve`, whose last argument is the environment."""
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:
         if registry.closing() is not None:
             env = away_from_bedrock(env)
-            for each in _running.values():  # what ends with this program shall not end the proxies
+            for each in _running.values():  # the new program inherits the pipes, so that the proxies run on
                 os.set_inheritable(each.held.fileno(), True)
         return original(path, argv, env)
 
@@ -146,7 +146,7 @@ def execve(original: Any) -> Any:
 
 
 def system(original: Any) -> Any:
-    """`os.system`: the command itself sets the variables, because the environment of this process must not change."""
+    """Replace `os.system`: the command sets the variables, because this process's environment must not change."""
 
     @functools.wraps(original)
     def run(command: Any) -> Any:
@@ -166,7 +166,7 @@ def system(original: Any) -> Any:
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
-    """A copy of `env` (None: this process's environment) in which all ways to Bedrock lead to the loopback."""
+    """Return a copy of `env` (None: this process's environment) that leads all requests to Bedrock to the loopback."""
     child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
     proxy = _proxy_for(child)
     everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
@@ -185,30 +185,33 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
 
 
 def refused() -> list[str]:
-    """The refusals of all proxies since the last call, as messages."""
+    """Return a message for each refusal of any proxy since the last call of this function."""
     global _read
     if not (_running or _forked):
-        return []  # every test asks, and to look for the file takes longer than all else here
+        return []  # this runs for every test, and opening the file would be its slowest step
     try:
         with open(_reports, "rb") as file:
             file.seek(_read)
             new = file.read()
-    except OSError:  # there was never anything
+    except OSError:  # no proxy has refused anything yet
         return []
     _read += len(new)
     return [_ASKED.format(host=host) for host in new.decode().splitlines()]
 
 
 def _proxy_for(env: Mapping[str, str]) -> str | None:
-    """The URL of the proxy for a program with this environment; starts it if needed. None if it cannot start."""
+    """Return the URL of the proxy for a program with this environment, starting the proxy if needed.
+
+    None if the proxy cannot start or cannot forward through the user's own proxy.
+    """
     users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
     if any(each.url in users for each in _running.values()):
         return users[1]
     if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
-        return None  # SOCKS, which is not passed on
+        return None  # a SOCKS proxy, through which our proxy cannot forward
     with _starting:
         if users not in _running:
-            with suppress(OSError, ValueError), registry.forwarding():  # our own program has the environment as it is
+            with suppress(OSError, ValueError), registry.forwarding():  # our own proxy gets the unchanged environment
                 _running[users] = _started(users)
     return _running[users].url if users in _running else None
 
@@ -228,7 +231,7 @@ def _started(users: tuple[str, str, str]) -> _Running:
     with process.stdout:
         port = int(process.stdout.readline())
     if os.name == "posix":
-        process.wait()  # it has left
+        process.wait()  # it has forked the proxy and ends
     if not _running:
         atexit.register(_end)
     return _Running(f"http://127.0.0.1:{port}", process.stdin)
@@ -243,7 +246,7 @@ def _end() -> None:
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The proxy variables for a program; requests to the loopback do not use the proxy."""
+    """Return the proxy variables for a program; requests to the loopback do not use the proxy."""
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
     past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")

@@ -25,7 +25,7 @@ ENDPOINTS: Final = (
     "AWS_ENDPOINT_URL_BEDROCK_DATA_AUTOMATION_RUNTIME",
     "AWS_BEDROCK_RUNTIME_ENDPOINT",
 )
-"""Variables that AWS's SDKs, the AI SDK and litellm read an endpoint of Bedrock from."""
+"""The environment variables from which AWS's SDKs, the AI SDK and litellm read a Bedrock endpoint."""
 
 ACCOUNT: Final = {
     "AWS_ACCESS_KEY_ID": ACCESS_KEY,
@@ -38,24 +38,25 @@ ACCOUNT: Final = {
     "AWS_USE_FIPS_ENDPOINT": "false",
     "AWS_USE_DUALSTACK_ENDPOINT": "false",
 }
-"""An account that is none, and nothing that sends a client past the endpoint it is given (JavaScript's refuses one
-together with FIPS or dual-stack) or to a machine's metadata."""
+"""Dummy credentials, and settings that keep a client on the given endpoint and away from the instance metadata service.
+
+FIPS and dual-stack are off, because AWS's JavaScript SDK refuses to combine them with an endpoint."""
 
 LOCAL: Final = ("127.0.0.1", "localhost", "::1")
-"""This machine, as NO_PROXY names it."""
+"""The names of this machine for NO_PROXY."""
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
-    """The variables that lead a program's Bedrock clients to `url` without a proxy.
+    """Return the environment variables that lead a program's Bedrock clients to `url` without a proxy.
 
-    `outer` is the environment to which they will be added.
+    `outer` is the environment to which the variables will be added; its NO_PROXY entries are kept.
     """
     unproxied = {name: ",".join(filter(None, (outer.get(name), *LOCAL))) for name in ("NO_PROXY", "no_proxy")}
     return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, **unproxied}
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL leads to this machine itself."""
+    """Whether the host of a URL is localhost or a loopback address."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback
@@ -72,8 +73,9 @@ def _session() -> Any:
 
 
 def create_client(region_name: str = "us-east-1", **options: Any) -> Any:
-    """Create a bedrock-runtime client with dummy keys, so that no credentials are searched; `options` are
-    botocore's.
+    """Create a bedrock-runtime client with dummy keys, so that botocore searches for no credentials.
+
+    `options` are further keyword arguments of botocore's `create_client`.
     """
     keys = {"aws_access_key_id": "fake", "aws_secret_access_key": "fake"}
     return _session().create_client("bedrock-runtime", region_name=region_name, **{**keys, **options})

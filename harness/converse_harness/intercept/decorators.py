@@ -24,30 +24,31 @@ _NO_TESTS: Final = (
 )
 
 _TEST: Final = "test"
-"""How the name of a test method begins, for pytest and for unittest."""
+"""The prefix of the names of test methods, in pytest and unittest."""
 
 _HELD: Final = "_converse_harness_fake"
-"""The attribute of a test of unittest that has its open fake."""
+"""The attribute in which a unittest test keeps its open fake."""
 
 _WRITTEN: Final = "_converse_harness_written"
-"""The attribute of a wrapped test method that has it as it was written."""
+"""The attribute in which a wrapped test method keeps the undecorated method."""
 
 
 OpenedFake = AbstractContextManager[object]
 Fresh = Callable[[str], OpenedFake]
-"""Makes a fake anew for a test method of that name; the name is empty for anything else."""
+"""Creates a new fake for the test method of this name; the name is empty for a decorated function."""
 Entered = Callable[..., OpenedFake]
-"""Gives what is entered around a call, by the call's arguments."""
+"""Takes a call's positional arguments and returns the context manager to enter around the call."""
 
 
 def under(target: Any, fresh: Fresh, made_by: str) -> Any:
-    """Wrap a function, generator function or test class so that it runs under a fake. Raises TypeError for other
-    objects.
+    """Wrap a function, generator function or test class so that it runs under a fake.
+
+    Raises TypeError for all other objects, and for a class without test methods.
     """
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
-        method = cast("Any", target)  # typeshed leaves its parameters open
+        method = cast("Any", target)  # typeshed does not give its type parameters
         return type(method)(under(method.__func__, fresh, made_by))
     name = getattr(target, "__qualname__", repr(target))
     if not callable(target):
@@ -101,7 +102,7 @@ def _async_generator_under(function: Any, entered: Entered) -> Any:
                         sent = yield value
                     except GeneratorExit:
                         raise
-                    except BaseException as error:  # noqa: BLE001 - it belongs to the function
+                    except BaseException as error:  # noqa: BLE001 - the wrapped generator must handle it
                         step = inner.athrow(error)
                     else:
                         step = inner.asend(sent)
@@ -115,7 +116,7 @@ _WRAPPERS: Final[tuple[tuple[Callable[[Any], bool], Any], ...]] = (
     (inspect.iscoroutinefunction, _coroutine_under),
     (callable, _call_under),
 )
-"""What wraps a function of each kind; the first that holds."""
+"""Pairs of a test for a kind of function and the wrapper for that kind; the first matching pair is used."""
 
 
 def _function_under(function: Any, entered: Entered) -> Any:
@@ -125,7 +126,7 @@ def _function_under(function: Any, entered: Entered) -> Any:
 
 
 def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
-    """Return the class itself, with a fresh fake around each test; the decorator of a base class no longer applies."""
+    """Put a new fake around each test of a class, in place of a base class's fake, and return the class itself."""
     tests = dict(_tests_of(kind))
     if not tests:
         raise TypeError(_NO_TESTS.format(made_by=made_by, name=kind.__qualname__))
@@ -146,7 +147,7 @@ def _put(kind: type, name: str, written: Any, wrapper: Any) -> None:
 
 
 def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
-    """The test methods in their undecorated form, including inherited ones."""
+    """Yield the name and the undecorated form of each test method, including inherited ones."""
     for name in dir(kind):
         method: Any = inspect.getattr_static(kind, name)
         if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
@@ -154,7 +155,7 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 class _OfTest:
-    """The fake of one unittest test, and the test's exception."""
+    """Holds the fake of one unittest test, and the exception of the test if it raised one."""
 
     def __init__(self, test: Any, fake: OpenedFake) -> None:
         self._test = test
@@ -174,7 +175,7 @@ class _OfTest:
         self._fake.__exit__(None if error is None else type(error), error, None)
 
     def __enter__(self) -> None:
-        """Wraps setUp and the test, so that unused replies are not reported on top of an exception."""
+        """Begin setUp or the test, whose exception is kept: after an exception, unused replies are not reported."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
@@ -188,7 +189,7 @@ def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> Non
     def set_up(self: Any) -> None:
         inherited = cast("Any", super(kind, self))
         written = functools.partial(own, self) if own is not None else inherited.setUp
-        if _HELD in vars(self):  # that of a class below this one
+        if _HELD in vars(self):  # a decorated subclass has already opened a fake
             written()
             return
         held = _OfTest(self, fresh(self._testMethodName))

@@ -1,4 +1,4 @@
-"""One call in progress: the fake's interface for transports, and refusals."""
+"""The interfaces of fakes for transports, the exchange of one call in progress, and refusals."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class TransportExchange(Protocol):
 
     @property
     def response(self) -> HttpResponse:
-        """The response to send; None if the call is to be forwarded."""
+        """The response to send; an empty one if the call is to be forwarded."""
         ...
 
     @property
     def captured(self) -> CapturedExchange | None:
-        """Where the transport records a forwarded call; None if the fake answers itself."""
+        """The record of a forwarded call, which the transport fills; None if the fake answers the call itself."""
         ...
 
     @property
@@ -35,18 +35,18 @@ class TransportExchange(Protocol):
         ...
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Report the end, exactly once: "complete", "closed by client" or "cut".
+        """Report how the call ended: "complete", "closed by client" or "cut". Transports call this method exactly once.
 
-        A finalizer may call it, in any thread and between any two lines, so it must only take re-entrant locks.
+        A finalizer may call it, in any thread and between any two lines, so it must take only re-entrant locks.
         """
 
 
 class CallExchange(TransportExchange, Protocol):
-    """An exchange with its Call, to which later retry waits are added; `call` is None if nobody needs it."""
+    """An exchange with its Call, to which retry waits are added later."""
 
     @property
     def call(self) -> Call | None:
-        """The Call for this attempt."""
+        """The Call for this attempt; None if the fake keeps no Call for it."""
         ...
 
 
@@ -55,7 +55,7 @@ class BlockingFake(Protocol):
 
     @property
     def sleeps(self) -> bool:
-        """Whether retry waits are really slept."""
+        """Whether clients really sleep between retries."""
         ...
 
     @property
@@ -64,7 +64,7 @@ class BlockingFake(Protocol):
         ...
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Report a skipped retry wait of this many seconds after `call`; None if the call is unknown."""
+        """Report a skipped retry wait of this many seconds after `call`, which is None if it is unknown."""
 
     def block(self, error: BlockedConnection) -> None:
         """Record a refused connection, so that the test fails even where the error is swallowed."""
@@ -74,7 +74,7 @@ class OpenFake(BlockingFake, Protocol):
     """The interface of a fake that answers calls. Any thread may call its methods."""
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
-        """Answer one request; may run scripted functions.
+        """Answer one request, or prepare to forward it; a scripted function may run.
 
         `service` is botocore's endpoint prefix; `operation` is "" if the call began before the fake was opened.
         """
@@ -82,9 +82,9 @@ class OpenFake(BlockingFake, Protocol):
 
 
 class RefusingFake:
-    """Replaces a fake that cannot answer boto clients: refuses every call with one message.
+    """A stand-in for a fake that cannot answer boto clients; it refuses every call with one message.
 
-    `behind` is the fake to which refusals are reported; None in another process, where raising the error must suffice.
+    `behind` is the fake to which refusals are reported; None in another process, where the error is only raised.
     """
 
     def __init__(self, message: str, behind: BlockingFake | None = None) -> None:
@@ -92,30 +92,30 @@ class RefusingFake:
         self.behind = behind
 
     def message_for(self, library: str, host: str) -> str:
-        """The message for a library that contacts a host in another way."""
+        """Return the message for a refusal of this library's connection to this host; here always the same one."""
         return self.message
 
     @property
     def records(self) -> bool:
-        """Whether the fake behind records: its own transport then forwards calls."""
+        """Whether `behind` records; then its own transport forwards calls."""
         return self.behind is not None and self.behind.records
 
     @property
     def sleeps(self) -> bool:
-        """Whether the fake behind sleeps retry waits."""
+        """Whether clients of `behind` really sleep between retries."""
         return self.behind is not None and self.behind.sleeps
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
-        """Refuse the call. Raises BlockedConnection."""
+        """Report the refusal of the call to `behind`, and raise it. Raises BlockedConnection."""
         raise refuse(self, self.message)
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Forward the report to the fake behind."""
+        """Report a skipped retry wait to `behind`."""
         if self.behind is not None:
             self.behind.waited(seconds, call)
 
     def block(self, error: BlockedConnection) -> None:
-        """Forward the refusal to the fake behind."""
+        """Report a refused connection to `behind`."""
         if self.behind is not None:
             self.behind.block(error)
 
@@ -148,12 +148,12 @@ def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
 
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
-    """The response headers with the current `Date` first: clients compute their clock skew from it."""
+    """Return the response headers after the current `Date`, from which clients compute their clock skew."""
     return [("Date", http_date()), *exchange.response.headers]
 
 
 def http_date() -> str:
-    """The current time as the value of a Date header; computed once per second."""
+    """Return the current time as the value of a Date header; the text is cached for one second."""
     return _date(int(time()))
 
 

@@ -1,4 +1,4 @@
-"""Fake: the object that a test uses. It is an Endpoint behind an open transport, with a lock."""
+"""Fake: the object that a test uses, an Endpoint with a lock behind an open transport."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
-"""What becomes of a test that left replies unused, or made an unexpected call."""
+"""Whether a test fails if it left replies unused, or if it made an unexpected call."""
 
 
 class Settings(TypedDict, total=False):
-    """The settings with which a Fake may be opened."""
+    """The optional keyword arguments of a Fake; see its docstring."""
 
     seed: int
     unused: Strictness
@@ -64,33 +64,33 @@ _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
 
 def open_fakes() -> dict[Fake, int]:
-    """All open fakes of this process, each with its number of problems so far."""
+    """Return all open fakes of this process, each with the number of its problems so far."""
     return {fake: len(fake.endpoint.problems) for fake in list(_open)}
 
 
 def times_opened() -> int:
-    """The number of times that a fake was opened in this process."""
+    """Return the number of times that any fake was opened in this process."""
     return _times_opened
 
 
 class Fake:
     """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
 
-    `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
-    `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. Of requests that change
-    what the model said before there is a note; with `history` "fail" it raises ChangedHistory, with "off" nobody looks.
-    `sleeps` makes retry waits real; `seed` changes every id and padding length; of the calls the last `keep_calls` are
-    kept, None for all.
-    `models` says by globs what stands behind model ids that do not say it, `{"arn:*": "anthropic.claude-sonnet-5"}` for
-    instance; `cache_minimum` is the least tokens of a prompt that is cached, None for each model's own. Which clients
-    reach it is the subject of its transport: each transport has a subclass.
+    Use it in `with` or `async with`. Leaving the block raises UnexpectedCall, RefusedRequest or UnusedReplies, unless
+    `unexpected` or `unused` is "allow". `rules` is the level at which Bedrock's rules for requests are enforced. For a
+    request that changes an earlier answer of the model, `history` "note" adds a note, "fail" raises ChangedHistory, and
+    "off" does nothing. `sleeps` makes clients really sleep between retries. `seed` changes every id and padding length.
+    `calls` keeps the last `keep_calls` calls; None keeps all.
+    `models` maps globs of model ids to the models behind them, for example `{"arn:*": "anthropic.claude-sonnet-5"}`.
+    `cache_minimum` is the minimum of tokens for a cached prompt; None is each model's own. Each transport has a
+    subclass, which defines the clients that reach the fake.
     """
 
     where = ""
-    """What tells it from others in a report."""
+    """Text after the class name in the repr and in report headings, such as " (httpx)"."""
 
     transport: ClassVar[Transport | None] = None
-    """How clients reach it."""
+    """The transport by which clients reach this fake; None in this base class, which opens no transport."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Fake:
     # Methods for tests: scripting
 
     def script(self, *replies: Responder | Replies) -> Scripted:
-        """Append replies, which are used in this order, or a recording, which answers the requests that it contains.
+        """Append replies, which are used in this order, or recordings, each of which answers the requests in it.
 
         Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
         """
@@ -185,8 +185,8 @@ class Fake:
         `GetInferenceProfile`.
 
         `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
-        Raises ReplyError for an operation that answers with a stream of events, for one of another service than
-        Bedrock Runtime and Bedrock's control plane, and for a name that no Bedrock service has.
+        Raises ReplyError for an operation that answers with a stream of events, for one that is neither Bedrock
+        Runtime's nor in Bedrock's control plane, and for a name that no Bedrock service has.
         """
         refused = no_handler(name)
         if refused is not None:
@@ -203,7 +203,7 @@ class Fake:
 
     @property
     def calls(self) -> list[Call]:
-        """All calls so far, each retry attempt as its own Call; only the last ones if `keep_calls` is set."""
+        """All calls so far, each retry as a Call of its own; at most the last `keep_calls` calls."""
         return list(self.endpoint.calls)
 
     @property
@@ -214,8 +214,9 @@ class Fake:
             return CacheSummary(self.calls, self._note)
 
     def later(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Advance the fake's own clock by this duration, so that cached prefixes expire. Raises ReplyError for no
-        duration.
+        """Advance the fake's own clock by this duration, so that cached prefixes expire.
+
+        Raises ReplyError unless the duration is more than 0.
         """
         with self.lock:
             self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
@@ -226,7 +227,7 @@ class Fake:
 
     @property
     def notes(self) -> list[Note]:
-        """The notes about calls so far, which fail nothing: for example that Bedrock may refuse a request."""
+        """The notes about calls so far, for example that Bedrock may refuse a request; `check` does not raise them."""
         return list(self.endpoint.notes)
 
     @property
@@ -265,23 +266,23 @@ class Fake:
             raise problems[0] from error
 
     def failures(self) -> list[Exception]:
-        """All problems that must fail the test, unused replies last; calling it has no effect on them."""
+        """Return all problems that must fail the test, unused replies last, without marking them as raised."""
         problems: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
         return problems + self._unused()
 
     def _unused(self) -> list[Exception]:
-        """The problem that replies were not used, where that must fail the test."""
+        """Return the UnusedReplies error in a list; an empty list if all were used or `unused` is "allow"."""
         unused = self.endpoint.script.unused() if self._strict_unused else []
         return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
 
     # Methods for transports
 
     records = False
-    """Whether calls that the script does not answer are forwarded to the real service and recorded: with a `writer`."""
+    """Whether a `writer` is set; then calls without a scripted reply are forwarded to the real service and recorded."""
 
     @property
     def writer(self) -> SessionWriter | None:
-        """What records the calls that are forwarded; None if none is."""
+        """The writer that records forwarded calls; None if no calls are forwarded."""
         return self._writer
 
     @writer.setter
@@ -290,16 +291,16 @@ class Fake:
 
     @property
     def sleeps(self) -> bool:
-        """Whether waits between retries are really slept; always when calls are forwarded."""
+        """Whether clients really sleep between retries; always true while `records` is true."""
         return self._sleeps or self.records
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
-        """Answer one request, or return an exchange that tells the transport to forward it; from any thread."""
+        """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
         with self.lock:
             call = self.endpoint.receive(request, operation=operation or None)
             try:
                 slot = self.endpoint.choose(call)
-            except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
+            except Exception as error:  # noqa: BLE001 - an error in a predicate must fail the test
                 return self.endpoint.fail(call, error)
             if slot is None and self._writer is not None and call.operation not in self.endpoint.handlers:
                 return self._writer.forward(call, request)
@@ -326,23 +327,23 @@ class Fake:
             call.answered.waited += seconds
 
     def block(self, error: BlockedConnection) -> None:
-        """Remember a blocked connection as a problem."""
+        """Add a blocked connection to the problems that must fail the test."""
         self.endpoint.problems.append(error)
 
     # Opening and closing
 
     def _transport(self) -> AbstractContextManager[object]:
-        """The context manager that is entered when the fake opens and left when it closes."""
+        """Return the context manager that is entered when the fake opens and exited when it closes."""
         return nullcontext()
 
     def open(self) -> Self:
-        """Start to answer. Raises TransportError if the transport cannot open."""
+        """Start answering calls. Raises TransportError if the transport cannot open."""
         self._stack.enter_context(self._transport())
         self._opened()
         return self
 
     def close(self) -> None:
-        """Stop answering, without checking for problems; closing twice does nothing."""
+        """Stop answering calls, without checking for problems. A second call does nothing."""
         try:
             self._stack.close()
         finally:
@@ -353,7 +354,7 @@ class Fake:
         self._was_open = True
         _times_opened += 1
         if not _open:
-            refused()  # what children asked while no fake was open is nobody's
+            refused()  # discard refusals of child processes from before any fake was open
         _open.add(self)
 
     def __enter__(self) -> Self:

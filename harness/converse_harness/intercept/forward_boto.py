@@ -1,7 +1,7 @@
-"""What captures the answers to forwarded calls of botocore and aiobotocore while the client reads them.
+"""Capture the answers to forwarded calls of botocore and aiobotocore while the client reads them.
 
-botocore makes an `AWSResponse` around the raw response as soon as the head is there, and reads a whole body at once
-after that. At this point the client gets a capturing body in place of the raw response, or of the stream in it.
+botocore creates an `AWSResponse` around the raw response as soon as the response head has arrived; after that, it reads
+the body. When the `AWSResponse` is created, a capturing body replaces the raw response, or the stream in it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _MADE_ELSEWHERE: Final = (
 
 
 def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
-    """Return the response. Raises TransportError if it came in a way that cannot be captured."""
+    """Return the response. Raises TransportError if it was created without the patched `AWSResponse.__init__`."""
     if not capture.captured.status:
         raise TransportError(_MADE_ELSEWHERE.format(session=type(endpoint.http_session).__qualname__))
     return response
 
 
 def capture_response(original: Any) -> Any:
-    """`AWSResponse.__init__`, also aiobotocore's: called when the head has arrived and nothing of the body was read."""
+    """Replace `AWSResponse.__init__`, also aiobotocore's: it runs after the head arrived, before the body is read."""
 
     @functools.wraps(original)
-    def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it stands for it
+    def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it replaces one
         original(self, url, status_code, headers, raw)
         capture = FORWARDED.get()
         if capture is not None and capture.wrap is not None:
@@ -45,7 +45,7 @@ def capture_response(original: Any) -> Any:
 
 
 def with_capturing_content(raw: Any, capture: Capture) -> Any:
-    """A response of httpx or aiohttp, whose stream reports what is taken of it."""
+    """Return the response of httpx or aiohttp with a stream that reports the bytes that the client reads."""
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[type(raw).__module__.partition(".")[0]]
         raw.stream = of_library(CapturingBody, library, "AsyncByteStream")(raw.stream, capture)
@@ -55,11 +55,11 @@ def with_capturing_content(raw: Any, capture: Capture) -> Any:
 
 
 _WHOLE: Final = 65_536
-"""Parts of one HTTP chunk are put together up to this many bytes."""
+"""The size in bytes from which a captured piece grows no more; until then, parts of one HTTP chunk are joined."""
 
 
 def _reading(name: str) -> Any:
-    """A method of aiohttp's StreamReader that reads bytes, captured."""
+    """Return a method that calls the StreamReader's method of this name and reports the bytes that it returns."""
 
     async def read(self: _CapturingContent, *args: Any, **kwargs: Any) -> bytes:
         return self.took(await self.reading(getattr(self.content, name)(*args, **kwargs)))
@@ -68,7 +68,7 @@ def _reading(name: str) -> Any:
 
 
 class _CapturingContent:
-    """Stands for aiohttp's StreamReader, which cannot get more attributes; its methods work like those of that."""
+    """Wraps aiohttp's StreamReader, whose instances accept no new attributes; the methods have the same behaviour."""
 
     def __init__(self, content: Any, capture: Capture) -> None:
         self.content = content
@@ -81,7 +81,7 @@ class _CapturingContent:
     )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("iter_"):  # its iterators call the methods above
+        if name.startswith("iter_"):  # the iterators that these return call the methods above
             return functools.partial(getattr(self.content.__class__, name), self)
         return getattr(self.content, name)
 
@@ -105,23 +105,23 @@ class _CapturingContent:
         return data, ends
 
     async def reading(self, coming: Awaitable[Any]) -> Any:
-        """Wait for the result of a read."""
+        """Await the result of a read; if the read raises an error, report it and the bytes read before."""
         try:
             return await coming
-        except Exception as error:  # not where it is cancelled: a client that gives up waiting may ask again
+        except Exception as error:  # no BaseException: after a cancelled read, the client may read again
             self._capture.took(getattr(error, "partial", b""))
             self._capture.broke(error)
             raise
 
     def took(self, data: bytes) -> bytes:
-        """Report bytes that were read."""
+        """Report bytes that the client read, and the end of the body if it is reached; return the bytes."""
         self._capture.took(data)
         if self.content.at_eof():
             self._capture.complete()
         return data
 
     def set_exception(self, *error: Any) -> None:
-        """Note that the client stops reading: aiohttp's response tells its content so where it is closed."""
+        """Report that the client stops reading; aiohttp calls this method when its response is closed."""
         self._capture.left()
         self.content.set_exception(*error)
 

@@ -1,10 +1,11 @@
-"""The guard: blocks all ways to Bedrock that no transport covers, while a fake is open or, by `session_guard`, for a
-whole session.
+"""The guard: blocks all connections to Bedrock that no transport covers, while a fake is open or, with `session_guard`,
+during the whole session.
 
 Calls that a transport answers never get here. All other code that looks up, connects to or writes to a Bedrock host
-gets a BlockedConnection, which names the transport to open; the fake remembers it, so that the test fails even if the
-error is swallowed. Hosts are checked when a connection begins, and again when a request is written, because its
-connection may be older than the fake. `patch_points` lists the places, `reads` gets the host from each.
+gets a BlockedConnection, which names the transport to open; the fake keeps this error, so that the test fails even if
+the code swallows it. Hosts are checked when a connection begins, and again when a request is written, because its
+connection may be older than the fake. `patch_points` lists the patched functions; `reads` finds the host in their
+arguments.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _LIBRARIES: Final = {
     "pycurl": _SERVER,
     "urllib3": _SERVER,
 }
-"""Which transport answers which library. The one nearest to the socket counts; "socket" stands for all others."""
+"""The transport that the error recommends for each library; `_message` searches the call stack for one of them."""
 
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
-"""Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
+"""Audit events of Python, with the index of the argument that is the host or a socket address."""
 
 _BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
@@ -45,7 +46,7 @@ _BLOCKED: Final = (
 
 
 def check(*hosts: object) -> None:
-    """Raises BlockedConnection for a Bedrock host if `registry.closing()` returns a fake that blocks it."""
+    """Raises BlockedConnection if one of the hosts is Bedrock's and `registry.closing()` returns a fake."""
     for host in hosts:
         if host is not None and is_bedrock_host(host):
             fake = registry.closing()
@@ -58,7 +59,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        # boto gets here only when no fake could answer it; the library below botocore may be any.
+        # Here no fake could answer a boto call, so botocore is named as the caller rather than its HTTP library.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
@@ -66,7 +67,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
 
 
 def raise_blocked(error: Exception) -> None:
-    """Re-raise the BlockedConnection that a client wrapped in an error of its own, which botocore would retry."""
+    """Raise the BlockedConnection that `error` wraps, if any; botocore would retry the wrapping error."""
     seen: BaseException | None = error
     while seen is not None and not isinstance(seen, BlockedConnection):
         seen = seen.__cause__ or seen.__context__
@@ -79,4 +80,4 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         check(host_of(args[_EVENTS[event]]))
 
 
-sys.addaudithook(_audit)  # it cannot be removed; this module is loaded when something is first replaced
+sys.addaudithook(_audit)  # permanent, so this module is imported only with the first patch

@@ -1,4 +1,4 @@
-"""Recognise Bedrock's hosts, and find the host of a written request."""
+"""Recognise Bedrock's hosts, and find the host in the bytes of a request."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ DOMAINS: Final = (
     "csp.hci.ic.gov",
     "api.aws.hci.ic.gov",
 )
-"""Where AWS is: a plain and a dual-stack domain for each partition of botocore's `partitions.json`."""
+"""AWS's domains: a plain and a dual-stack one for each partition of botocore's `partitions.json`."""
 
 _HOSTS: Final = re.compile(
-    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips; below it, what a service adds
+    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips, or a subdomain
     r"\.[a-z0-9-]+"  # the region
     rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})$",
     re.IGNORECASE,
@@ -36,16 +36,16 @@ _HOSTS: Final = re.compile(
 """A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
 
 _UNSEEN: Final = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]")
-"""What IDNA leaves out of a name (RFC 3454, table B.1)."""
+"""The characters that IDNA removes from a host name (RFC 3454, table B.1)."""
 
 
 def text(value: object) -> str:
-    """A text, of bytes too."""
+    """Return a value as text; bytes are decoded as UTF-8."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)
 
 
 def is_bedrock_host(host: object) -> bool:
-    """Whether a host name, str or bytes, belongs to Bedrock, however it is written.
+    """Whether a host name, str or bytes, belongs to Bedrock, in any spelling (case, final dot, Unicode forms).
 
     >>> is_bedrock_host("Bedrock-Runtime.us-east-1.amazonaws.com."), is_bedrock_host("s3.us-east-1.amazonaws.com")
     (True, False)
@@ -58,9 +58,7 @@ def is_bedrock_host(host: object) -> bool:
 
 
 def host_in(target: str) -> str | None:
-    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None if the target is a
-    path.
-    """
+    """Return the host in a request's target, `http://host/path` or `host:443`; None if the target has no host."""
     if target.startswith("/"):
         return None
     try:
@@ -72,20 +70,21 @@ def host_in(target: str) -> str | None:
 _HEAD: Final = re.compile(rb"[A-Z]{3,7} ([^ ]+) HTTP/1\.[01]\r?\n")
 _HOST_HEADER: Final = re.compile(rb"\nhost:[ \t]*([^\r\n]+)", re.IGNORECASE)
 _SEARCHED: Final = 65_536
-"""How many bytes of a request are searched for its Host header."""
+"""The number of bytes at the start of a request that are searched for the Host header."""
 
 
 def written_in(data: Any) -> tuple[str | None, str | None] | None:
-    r"""For bytes that begin an HTTP/1 request: the host in its target (None for a path) and in its Host header.
+    r"""Return the host in the target (None for a path) and in the Host header of the HTTP/1 request that `data` begins.
 
-    Of several buffers the first is read. None where nothing in it can name Bedrock: every write comes here.
+    If `data` is a list of buffers, only the first is searched. This runs at every write, so the result is None as soon
+    as the bytes cannot be a request with "bedrock" in it.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
     """
     try:
         head = _HEAD.match(data)
-    except TypeError:  # several buffers, or no bytes: then whoever writes it says what is wrong
+    except TypeError:  # a list of buffers; for any other type the write itself raises
         return written_in(data[0]) if isinstance(data, list | tuple) and data else None
     if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
         return None
@@ -94,16 +93,16 @@ def written_in(data: Any) -> tuple[str | None, str | None] | None:
 
 
 def named(header: bytes | str) -> str | None:
-    """The host in the value of a Host header, without its port."""
+    """Return the host in the value of a Host header, without the port."""
     return host_in(text(header).strip())
 
 
 def host_of(address: Any) -> Any:
-    """The host in a socket address, which may itself be just the host."""
+    """Return the host of a socket address: the first item of a tuple; any other address is itself the host."""
     return address[0] if address.__class__ is tuple and address else address
 
 
 def is_own_machine(host: object) -> bool:
-    """Whether a host, given by name or address, is this machine."""
+    """Whether a host name or IP address is localhost or a loopback address."""
     name = text(host)
     return is_loopback(f"http://[{name}]" if ":" in name else f"http://{name}")

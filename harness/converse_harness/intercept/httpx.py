@@ -1,7 +1,7 @@
-"""The httpx transport: transports for one client, and a respx route for code that builds its own.
+"""The httpx transport: transports for single clients, and a respx route for clients that the tested code creates.
 
-httpx2 has the same classes under another name, and respx does not see it: its transports are made by the same code, and
-its own clients are answered by a patch (`patch_points`) at the transport.
+httpx2 has the same classes as httpx under another name, but respx does not patch it. The same code makes transports for
+single httpx2 clients; all other httpx2 clients are answered by a patch of httpx2's transports (`patch_points`).
 """
 
 from __future__ import annotations
@@ -62,30 +62,28 @@ class HttpxFake(Fake):
     transport = "httpx"
 
     def _warn_if_not_open(self) -> None:
-        """No warning here: a client with this fake's transport is answered even while the fake is closed."""
+        """Do not warn: while the fake is closed, a client with its transport gets a BlockedConnection."""
 
     @property
     def httpx_transport(self) -> httpx.BaseTransport:
-        """For one client of your own: `httpx.Client(transport=fake.httpx_transport)`; it answers whatever host is
-        asked.
-        """
+        """A transport for a client: `httpx.Client(transport=fake.httpx_transport)`. It answers requests to any host."""
         import httpx
 
         return cast("httpx.BaseTransport", self.transport_for(httpx))
 
     @property
     def httpx_async_transport(self) -> httpx.AsyncBaseTransport:
-        """A transport for `httpx.AsyncClient`, on asyncio or trio."""
+        """A transport for one `httpx.AsyncClient`, on asyncio or trio; it answers requests to any host."""
         import httpx
 
         return cast("httpx.AsyncBaseTransport", self.async_transport_for(httpx))
 
     def transport_for(self, library: ModuleType) -> Any:
-        """A transport of httpx2: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
+        """Return a transport for a client of httpx2: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
         return recording_transport(library, self)
 
     def async_transport_for(self, library: ModuleType) -> Any:
-        """An asynchronous transport of httpx2."""
+        """Return a transport for an asynchronous client of httpx2."""
         return recording_async_transport(library, self)
 
     @contextmanager
@@ -100,12 +98,12 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # Repeated in case the first one is interrupted; leaving twice does nothing.
+            # Called again in case an interrupt stopped the first call; calling it twice does nothing.
             registry.locked(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
-    """Answer httpx's clients through respx, and httpx2's through the patched transports."""
+    """Add one route per respx mocker to `routes`, and start respx. Raises TransportError if respx is unfit."""
     try:
         from httpcore import AsyncConnectionPool, ConnectionPool
         from respx.mocks import HTTPCoreMocker, Mocker
@@ -116,16 +114,16 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
     before = {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}
     runs_already = bool(HTTPCoreMocker.routers)
     for route in routes:
-        # Placed first, before the test's own mocks: Bedrock's requests are ours, all others go on to the mocks.
+        # Our route comes before the test's own mocks: it takes requests to Bedrock and leaves all others to the mocks.
         route.mocker.routers.insert(0, route)
     HTTPCoreMocker.start()
-    # A request that matches no respx route goes to the real network.
+    # If respx did not replace these methods of httpcore's pools, requests would reach the real network.
     if not runs_already and before & {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}:
         raise _unhooked("it does not replace the connection pools of httpcore")
 
 
 def _leave(routes: list[_Route]) -> None:
-    """Undo `_enter`, however far it got."""
+    """Undo `_enter`, even if that was interrupted."""
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -136,7 +134,7 @@ def _unhooked(found: str) -> TransportError:
 
 
 class _Route:
-    """Our entry among the routers of a respx mocker: answers Bedrock hosts, and leaves all others to the other routers.
+    """Our router in a respx mocker: answers requests to Bedrock hosts, and leaves all others to the other routers.
 
     A real respx router with a pass-through route at its end would hide the mocks of the other routers.
     """
@@ -148,25 +146,25 @@ class _Route:
         self._fake = fake
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a synchronous client. Raises respx's signal for "not mine"."""
+        """Answer a synchronous client. Raises respx's exceptions as `_to_the_others` does."""
         import httpx
 
         return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer an asynchronous client. Raises respx's signal for "not mine"."""
+        """Answer an asynchronous client. Raises respx's exceptions as `_to_the_others` does."""
         import httpx
 
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """The fake of this route. Raises respx's "not mine" for other hosts, and while a newer fake forwards."""
+        """Return this route's fake. For other hosts, and while the newest fake forwards, call `_to_the_others`."""
         if not is_bedrock_host(request.url.host) or recording_is_on():
             self._to_the_others(request)
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Leave the request to a router of the test that may match it; otherwise send it to the network."""
+        """Raise respx's exception that passes the request to the test's own routers, or without any to the network."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):
