@@ -27,7 +27,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
-    """The lines of a session that replaces an old one; unchanged lines are the old ones. Requests are not split.
+    """The lines of a session that replaces an old one; unchanged lines are the old ones. Both contain whole requests.
 
     An event, head or end counts as unchanged if only its padding, time or ids differ. Later requests then contain the
     old ids as well. If every line is unchanged, the header is the old one, too.

@@ -236,10 +236,10 @@ class Compared:
 
 
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
-    """The exchanges of two sessions in pairs, with their differences; those in `times` and `chance` only on request.
+    """The exchanges of two sessions in pairs, with their differences.
 
-    Exchanges with equal request and outcome are paired first; then those with an equal request, those with an equal
-    shape, and those with an equal operation and model.
+    `times` also compares times, `chance` also the keys of _CHANCE. Exchanges with equal request and outcome are paired
+    first; then those with an equal request, those with an equal shape, and those with an equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)

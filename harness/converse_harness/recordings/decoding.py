@@ -144,7 +144,7 @@ def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
-    """Texts that are split over several JSON values in a row: the strings at the same path, joined.
+    """Texts split over several JSON values in a row: the strings at the same path, without list indexes, joined.
 
     Strings beside different indexes (numbers whose key ends in `index`) are not joined. Base64 of JSON is decoded.
     """
@@ -184,7 +184,7 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON values of a text, after a name if it has one, or of its lines; and whether texts may be split there."""
+    """The JSON values of a text, after a name if it has one, or of its lines; whether texts may be split over them."""
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         return [], False

@@ -150,7 +150,7 @@ _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """The account id that replaces the account id with this number, counted from 1 in order of appearance.
+    """The stand-in for the account id that appears as the `number`-th, counted from 1.
 
     >>> stand_in(1)
     '111122000001'

@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 
 def _kind_of(block: Mapping[str, Any]) -> str:
-    """The name of the member that a union contains."""
+    """The kind of a block, which is the name of its member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -48,7 +48,7 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Roles, kinds of blocks, names of the tools used; a number in order of appearance replaces each toolUseId."""
+    """Roles, kinds of blocks, names of used tools; each toolUseId is replaced by its number in order of appearance."""
     links: _Links = {}
     return [
         {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
@@ -199,7 +199,7 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
 
 
 def _without_accounts(text: str, like: str | None = None) -> str:
-    """A text in which a number in order of appearance replaces each account id of an ARN, also outside the ARN.
+    """A text in which each account id of an ARN is replaced everywhere by its number in order of appearance.
 
     If `like` is given, the order of appearance in `like` counts.
 

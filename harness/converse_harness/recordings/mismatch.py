@@ -125,7 +125,7 @@ def summary(asked: MatchKey) -> str:
 
 
 def _nearest(state: State, asked: MatchKey) -> int:
-    """The index of the exchange most similar to a request: by operation, unplayed, by model, messages, then values.
+    """The index of the most similar exchange: same operation, not yet played, same labels, as many messages.
 
     With the rule "order" this is the next exchange.
     """
@@ -183,7 +183,7 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences because of which two requests do not match by a rule; in messages, with their texts."""
+    """The differences that prevent a match by the rule; differing blocks and messages are given in full."""
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
         found = list(differences(old, new))

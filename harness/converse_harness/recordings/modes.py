@@ -29,7 +29,7 @@ class MissingRecording(ReplyError):
 
 
 class OpenedRecording(NamedTuple):
-    """What a fake uses: a recording to play, a writer for the calls that no recording answers, or both."""
+    """The recording that a fake plays, the writer for calls that no recording answers, or both."""
 
     recording: Recording | None
     writer: SessionWriter | None

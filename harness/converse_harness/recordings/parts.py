@@ -1,4 +1,4 @@
-"""Messages, system prompts and tools stand in lines of their own, each once: a call names those that it has."""
+"""Messages, system prompts and tools are written once, on lines of their own; calls refer to them by name."""
 
 from __future__ import annotations
 

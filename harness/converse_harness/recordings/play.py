@@ -80,7 +80,7 @@ class Recording:
 
     @property
     def replaces(self) -> bool:
-        """Whether texts in the recording may be replacements of the texts that were sent."""
+        """Whether the redaction replaces texts, so that recorded texts may differ from those that were sent."""
         return self.redaction is not None and bool(self.redaction.replacements)
 
 

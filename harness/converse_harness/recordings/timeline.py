@@ -1,4 +1,4 @@
-"""An exchange as rows for people: the request, then the answer with its times, texts in the pieces that streamed.
+"""An exchange as rows for people: the request, then the answer with times, and its texts in the pieces that arrived.
 
 Nothing here relies on a legal answer: whatever cannot be interpreted is shown as JSON.
 """
