@@ -1,4 +1,4 @@
-"""The recordings of a run: which test has which file, and what the summary says of them, also under xdist."""
+"""Bookkeeping of a run's recordings: the file of each test, and the lines of pytest's summary; works under xdist."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _ARGUMENTS: Final = {
     "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
     "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
 }
-"""What the marker takes; the first also without its name."""
+"""The arguments of the marker and their meanings; `name` may also be positional."""
 
 _OUTPUT: Final = "converse_recordings"
-"""The key under which a worker of xdist tells the controller."""
+"""The key in `workeroutput` under which an xdist worker sends its facts to the controller."""
 
 _PREFIX: Final = "converse-harness: "
 
@@ -46,28 +46,28 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""Options of pytest after which it is not known what the tests that do not run would have used."""
+"""pytest options that select tests; with any of them we cannot tell which recordings are unused."""
 
 
 class Tally:
-    """Hooks that only count. An xdist worker tells the facts to the controller, which adds up those of all workers."""
+    """Hooks that collect facts about recordings. xdist workers send theirs to the controller, which merges them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        try:  # what the ini file says is replaced in recordings
+        try:  # the replacements in recordings that the ini file sets
             self.redaction = Redaction.of_lines(config.getini("converse_redact"))
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
-        """For each file the first test that has it, and whether it was there when the run began."""
+        """File -> the first test that uses the file, and whether the file existed when the run began."""
         self.written: list[str] = []
         self.told: list[str] = []
-        """Lines of the summary that come after those of what was written."""
+        """Summary lines that follow those in `written`: unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
         self._ran: set[str] = set()
         self._collected = 0
         self._whole = True
-        """Whether it is known, so far, which tests there are."""
+        """False once a module fails to collect or a collected test is deselected."""
         self._workers = 0
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
@@ -94,7 +94,7 @@ class Tally:
             try:
                 path = path_of(item, arguments_of(item).get("name"))
             except ReplyError:
-                continue  # the test says so itself
+                continue  # the test itself raises this error
             self.used.add(identity(path))
             self._owners.setdefault(_key(path), (item.nodeid, path.exists()))
 
@@ -115,7 +115,7 @@ class Tally:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add the facts of an xdist worker that ended, unless it crashed."""
-        told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # of an interrupted one it is said twice
+        told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
             written, lines, used, collected, whole = told
             self.written += written
@@ -127,7 +127,7 @@ class Tally:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what became of recordings, what was not played, and which recordings no test uses."""
+        """Print the recordings that were written, the exchanges not played, and the recordings that no test uses."""
         for line in self._lines():
             terminalreporter.write_line(line)
 
@@ -186,10 +186,10 @@ def path_of(item: pytest.Item, name: object = None) -> Path:
 
 
 def relative(path: Path, start: Path) -> Path:
-    """A path from another on, also upwards."""
+    """A path relative to `start`; it may begin with `..`."""
     try:
         return Path(os.path.relpath(path, start))
-    except ValueError:  # another drive of Windows
+    except ValueError:  # on another drive of Windows no relative path exists
         return path
 
 
@@ -202,7 +202,7 @@ def shown(config: pytest.Config, path: Path) -> str:
 
 
 def number(count: int, what: str) -> str:
-    """How many there are of something, in words."""
+    """A count with its noun, which gets a plural `s` unless the count is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 

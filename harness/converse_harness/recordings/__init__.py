@@ -1,1 +1,1 @@
-"""Sessions with a provider on disk: one line of JSON for each thing that happened, read by people and replayed."""
+"""Recordings: files with one JSON line per call, answer or event, which people can read and a fake can replay."""

@@ -1,4 +1,4 @@
-"""A session that is recorded again keeps the lines that differ by chance only: by paddings, times and invented ids."""
+"""Recording a session again: a line that differs only in padding, times or generated ids keeps its old text."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""The keys of the lines of an answer that are others each time."""
+"""Keys of an answer's lines whose values change with each recording."""
 
 _IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members of an answer with ids that the service invents, and that clients send back."""
+"""Members of an answer that contain generated ids; clients send these ids back."""
 
 _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
-"""How the names of members and headers end whose values are times."""
+"""The ending of the names of members and headers that contain durations."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""What is taken for an id in the middle of a text."""
+"""A word within a text that may be an id."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
-    """The lines of a session that takes the place of an old one, both with whole requests.
+    """The lines of a session that replaces an old one; unchanged lines are the old ones. Both contain whole requests.
 
-    An event, a head or an end that is the same but for padding, time and ids is the old line; an id that is kept is so
-    in the requests that come later, too. Where all is the same, the header is the old one as well.
+    An event, head or end counts as unchanged if only its padding, time or ids differ. Later requests then contain the
+    old ids as well. If every line is unchanged, the header is the old one, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -58,28 +58,28 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """By the number of each new text that of the old one which is the same; if `alike`, also of one in its place."""
+    """Index of a new text -> index of the equal old text. `alike`: unequal texts in the same place are paired too."""
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
-    """What was asked of whom and answered, without what is chance."""
+    """An exchange as text, without the body of its request and without values that change with each recording."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
     return "\n".join([_text(asked), *map(_outline, answer)])
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """The lines of an answer, the old ones in their place."""
+    """The lines of the new answer; each line that differs only by chance is replaced by the old one."""
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
-        # A body is one line: what is chance in it stays, whatever else it says now.
+        # A body is one line: even if its content changed, its ids, `t` and `requestId` stay the old ones.
         same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
         kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
     made = [kept.get(number, line) for number, line in enumerate(new)]
-    # Between lines of the old file new ones get times that do not go back.
+    # New lines get times that fit between those of the kept lines: times never decrease.
     numbers = range(len(made)) if kept else ()
     for order, fitting in (reversed(numbers), min), (numbers, max):
         limit: int | None = None
@@ -91,7 +91,7 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
 
 
 class _Renamed:
-    """The ids that the service invented now -> those that it had invented before, which take their place."""
+    """Maps the ids that the service generated now to those of the old session, which replace them."""
 
     def __init__(self, exchanges: Sequence[Sequence[Line]]) -> None:
         self._old: dict[str, str] = {}
@@ -99,12 +99,12 @@ class _Renamed:
         self._invented = {each for _, *answer in exchanges for line in answer for each in _ids(line)}
 
     def take(self, new: Line, old: Line) -> bool:
-        """Whether an old line can take the place of a new one with the same outline; its ids do then from here on."""
+        """Whether an old line can replace a new one with the same outline. If so, its ids are used from now on."""
         olds, news = dict[str, str](), dict[str, str]()
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
                 continue
-            # Two ids must not become one, nor one two.
+            # The mapping of ids must stay one to one.
             was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
             if (was, now) != (other, mine) or other in self._invented:
                 return False
@@ -114,11 +114,11 @@ class _Renamed:
         return True
 
     def in_answer(self, value: Any) -> Any:
-        """A line of an answer, or a value in it, with the old ids in the place of the new."""
+        """A line of an answer, or a value in such a line, with old ids in place of the new ones."""
         return mapped(value, lambda key, each: self._old.get(each, each) if _is_id(key, each) else self.in_answer(each))
 
     def in_call(self, call: Line) -> Line:
-        """The line of a call with the old ids in the place of the new, wherever they stand in the request."""
+        """The line of a call, with old ids in place of the new ones anywhere in the request."""
         if not self._old:
             return call
         return call | {key: self._in(call[key]) for key in ("request", "requestText") if key in call}
@@ -134,7 +134,7 @@ def _is_id(key: str, value: object) -> TypeGuard[str]:
 
 
 def _ids(value: Any) -> Iterator[str]:
-    """The ids in a line of an answer, or in a value of it, in their order."""
+    """The ids in a line of an answer, or in a value of such a line, ordered by key and index."""
     if is_object(value):
         for key in sorted(value):
             each = value[key]
@@ -148,7 +148,7 @@ def _ids(value: Any) -> Iterator[str]:
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """The objects in a line of an answer that have ids, in their order, without these."""
+    """The objects that contain ids in a line of an answer, as texts without these ids, ordered by key and index."""
     if is_object(value):
         own = [_text(_without_chance(value))] if _IDS & value.keys() else []
         value = [value[key] for key in sorted(value)]
@@ -158,7 +158,7 @@ def _outlines_with_ids(value: Any) -> list[str]:
 
 
 def _outline(line: Line) -> str:
-    """A line of an answer without what is chance, equal for two that say the same."""
+    """A line of an answer as text, without the values that change with each recording."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])
@@ -170,7 +170,7 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of an event as they were sent, in their order."""
+    """The members of a payload in the order sent, without padding and ids; the text itself if it is no JSON object."""
     try:
         sent: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -180,5 +180,5 @@ def _payload(text: str) -> Any:
 
 
 def _text(value: object) -> str:
-    """JSON that is the same for equal values, whatever the order of their keys: 1, 1.0 and true are three."""
+    """JSON text that is equal for equal values: the order of keys does not matter, and 1, 1.0 and true differ."""
     return json.dumps(value, sort_keys=True)

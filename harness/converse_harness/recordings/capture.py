@@ -1,4 +1,4 @@
-"""What was captured of a forwarded call, and the lines of a recording that this makes."""
+"""The captured exchange of a forwarded call, and its conversion to lines of a recording."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ STREAM: Final = "application/vnd.amazon.eventstream"
 JSON: Final = "application/json"
 
 _KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
-"""Beginnings of the request headers that say what is asked; all others are dropped."""
+"""Prefixes of the request headers that are recorded; all others are dropped."""
 
 _KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-amzn-bedrock-")
-"""Beginnings of the response headers that are kept as they are; the usual ones are kept where they are unusual."""
+"""Prefixes of response headers that are always recorded; standard headers are recorded if their values are unusual."""
 
 
 _LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
-"""A header of the frames after which none comes."""
+"""Frame headers; a frame with any one of them is the last frame of its stream."""
 
 
 @dataclass(slots=True, eq=False)
 class CapturedExchange:
-    """One call that is passed on, filled in by a transport while its answer comes.
+    """One forwarded call; a transport fills it in while the answer arrives.
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
-    chunks, one each. Where no answer came, `failure` says how. `ended` is None where the answer ended well; while it is
-    `running`, nobody knows.
+    chunks, one each. `failure` is the kind of failure if no answer came. `ended` is None if the answer ended well; it
+    is not yet valid while the answer is `running`.
     """
 
     request: Request
@@ -58,12 +58,12 @@ class CapturedExchange:
 
     @property
     def body(self) -> bytes:
-        """What came of the body."""
+        """The bytes of the body that have arrived."""
         return b"".join(piece for piece, _ in self.pieces)
 
     @property
     def answered(self) -> bool:
-        """Whether anything came, or is known not to come."""
+        """Whether an answer has begun or the call has failed."""
         return self.status != 0 or self.failure is not None
 
     def header(self, name: str) -> str | None:
@@ -71,7 +71,7 @@ class CapturedExchange:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
-        """Whether nothing is missing, although the client has not asked whether there is more."""
+        """Whether the whole body has arrived, even if the client has not read to its end."""
         length = self.header("content-length")
         if length is not None:
             return length == str(len(self.body))
@@ -85,19 +85,19 @@ class CapturedExchange:
 
 
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
-    """The lines of one exchange; `number` is that of its call, from 1. An answer that is not legal has its `faults`."""
+    """The lines of one exchange. `number` is the number of the call, from 1; an illegal answer gets `faults`."""
     return with_faults([_call_line(captured, number), *_answer_lines(captured)])
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:
-    """The lines of one exchange, with `faults` that say why its answer is not legal, if it is not."""
+    """The lines of one exchange. If its answer is illegal, the line of the call gets `faults` with the reasons."""
     call, *answer = lines
     faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """The line of a call with more keys. The request comes last: it may be long."""
+    """The line of a call with the keys of `more`, placed before the request, which may be long."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 
@@ -136,13 +136,13 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     else:
         yield head | body_members("body", data)
     if captured.running and not captured.is_complete():
-        # As if the client had left here: what comes after is not in the recording.
+        # Recorded as if the client had disconnected here: the rest of the answer is not in the recording.
         at = captured.pieces[-1][1] if captured.pieces else captured.head_at
         yield {"t": _ms(at), "end": "closed by client"}
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # A newer botocore takes no notice of it. Whoever replays it must not wait for the rest.
+        # Newer botocore ignores a body shorter than its Content-Length. A replay must not wait for the rest.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 
@@ -170,7 +170,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether it is a stream whatever its header says: recorders that came before us mask that."""
+    """Whether a body begins with a frame, so that it is a stream; another recorder may have masked its Content-Type."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:
@@ -192,7 +192,7 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
             yield frame_line(frame, raw, _ms(at), joined=joined)
             read += len(raw)
             joined = True
-    # From the first damage on, or what was cut off: bytes, in the pieces in which they came.
+    # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces that arrived.
     for data, at in captured.pieces:
         if read >= len(data):
             read -= len(data)

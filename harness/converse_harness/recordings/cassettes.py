@@ -1,4 +1,4 @@
-"""Cassettes of vcrpy, as its serializers and those of its users write them: YAML or JSON, plain or gzip.
+"""Reader of vcrpy cassettes, as vcrpy's own or a user's serializer writes them: YAML or JSON, plain or gzip.
 
 Two layouts are read, `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses": [...]}`.
 """
@@ -34,7 +34,7 @@ _KINDS: Final[Mapping[type, str]] = {
 
 
 class CannotImport(DamagedData):
-    """A cassette that cannot be imported: `path`, `line` (from 1) and what is wrong with it."""
+    """A cassette that cannot be imported; `path` and `line` (from 1) locate the `problem`."""
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}".rstrip())
@@ -42,11 +42,11 @@ class CannotImport(DamagedData):
 
 
 class NoCassette(CannotImport):
-    """A file of YAML or JSON that holds something else."""
+    """A YAML or JSON file that is not a cassette."""
 
 
 class OtherTool(NoCassette):
-    """A session that another tool than vcrpy recorded, `tool`."""
+    """A session that a tool other than vcrpy recorded; `tool` is its name."""
 
     def __init__(self, path: object, tool: str) -> None:
         advice = "Record the session again with converse-harness, or with vcrpy."
@@ -56,7 +56,7 @@ class OtherTool(NoCassette):
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One request and its response as the cassette has them; `line` is where it begins."""
+    """One request and its response as in the cassette; `line` is the number of the interaction's first line."""
 
     line: int
     request: Mapping[str, Any]
@@ -79,7 +79,7 @@ def read_cassette(path: Path) -> list[Interaction]:
 
 
 def check_tool(path: Path) -> None:
-    """Raise OtherTool where a file whose interactions cannot be read is of another tool."""
+    """Raise OtherTool if another tool recorded this file, whose interactions cannot be read."""
     tool = _other_tool(_text_of(path))
     if tool is not None:
         raise OtherTool(path, tool)
@@ -99,7 +99,7 @@ def _read(text: str, path: Path) -> list[Interaction]:
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in words that tell nothing of what it says: that may be a secret."""
+    """The type of a value in words, without its content, which may be a secret."""
     return _KINDS.get(type(value), "a mapping" if isinstance(value, dict) else "of another kind")
 
 
@@ -178,7 +178,7 @@ def _list(document: Mapping[str, Any], name: str, path: Path) -> list[Any]:
 
 
 def _json_lines(text: str) -> dict[str, list[int]]:
-    """On which lines the entries of each list of a JSON document begin, which is known to be an object."""
+    """Key of a JSON object -> the numbers of the lines on which the entries of its list begin."""
     lines: dict[str, list[int]] = {}
     line, counted = 1, 0
     at = _next(text, text.index("{") + 1)
@@ -200,13 +200,13 @@ def _json_lines(text: str) -> dict[str, list[int]]:
 
 
 def _next(text: str, at: int) -> int:
-    """Where the next value or bracket begins: past white space, a comma or a colon."""
+    """The position of the next value or bracket, after white space, commas and colons."""
     while text[at] in " \t\r\n,:":
         at += 1
     return at
 
 
-# Sessions that other tools recorded, so that a report can say what it found
+# Recognition of files that other tools recorded, so that the error can name the tool
 
 _YAML: Final = r"(?:---\s*\n)?"
 _TOOLS: Final[Mapping[str, str]] = {
@@ -222,12 +222,12 @@ _TOOLS: Final[Mapping[str, str]] = {
     "Hoverfly": r'\{\s*"data":\s*\{\s*"pairs":\s*\[',
     "nock": r'\[\s*\{\s*"scope":',
 }
-"""A pattern for the beginning of each tool's files, as its documentation or public repositories show them."""
+"""Tool -> pattern for the beginning of its files, taken from its documentation or public repositories."""
 
 _BEGINNING: Final = 64 * 1024
 
 
 def _other_tool(text: str) -> str | None:
-    """The tool whose file this is, if it is one that is known."""
+    """The name of the tool that recorded a file with this text; None for an unknown tool."""
     beginning = text[:_BEGINNING].lstrip()
     return next((tool for tool, pattern in _TOOLS.items() if re.match(pattern, beginning, re.MULTILINE)), None)

@@ -1,7 +1,7 @@
-"""Whether lines are a recording, and whether AWS could have sent what they say.
+"""Checks that lines are a valid recording, and that AWS could have sent the recorded answers.
 
-The lines of a recording have the keys of their kinds, and follow each other as they must. An answer that AWS could have
-sent has its events in their order, and fits AWS's model or what is known to be sent beyond it.
+In a valid recording each line has the keys of its kind, and the kinds follow each other in a legal order. AWS could
+have sent an answer if its events are in order and it matches AWS's model or the known additions to this model.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, Strea
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
-    """Everything by which the lines are no recording; `session_of` makes one of lines that have none."""
+    """The format errors in the lines of a recording; `session_of` requires lines without any."""
     first, *others = lines
     found = [*line_problems(first, 1), *problems_after("header", others, 1, newer=is_newer(first))]
     if found:
@@ -60,9 +60,9 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """What is wrong with a line by itself, which is line `at` of its file and has so many calls before it.
+    """The errors within one line; `at` is its number in the file, `calls` the number of calls before it.
 
-    `newer`: it was recorded with a newer botocore, which may have more operations.
+    `newer`: the recording was made with a newer botocore, which may have more operations.
     """
     kind = kind_of(line) if at > 1 else "header"
     if kind == "call":
@@ -73,7 +73,7 @@ def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -
 
 
 def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool = False) -> Iterator[Problem]:
-    """What is wrong with the lines that follow one of the kind `before`, which is line `at` of the file."""
+    """The errors in the lines that follow line `at` of the file; `before` is the kind of line `at`."""
     calls = 0
     for number, line in enumerate(lines, at + 1):
         if before == "event" and _is_usual_delta(line):
@@ -100,7 +100,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether it is what nearly all lines are: a padded delta and its time."""
+    """Whether a line is a padded content block delta with its time, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
         return (
@@ -115,7 +115,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """What is wrong with the keys of a line, and their values; `more` keys may be there as well."""
+    """The errors in a line's keys and values; the keys of `more` are allowed beside those of the kind."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -164,7 +164,7 @@ def _event_problems(line: Line) -> Iterator[str]:
 
 
 def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
-    """What of an event that is not in the model cannot be sent at all."""
+    """The reasons why an event outside AWS's model cannot be sent at all."""
     members = line[name]
     usual = {"code": str, "message": str}
     if name == ERROR_FRAME and is_object(members) and {key: type(each) for key, each in members.items()} != usual:
@@ -183,11 +183,11 @@ _BESIDE: Final = ", ".join(KINDS["event"].keys)
 # What AWS could have sent
 
 MAX_PROBLEMS: Final = 5
-"""The most problems of one answer that are told; of the others their number."""
+"""The maximum number of problems listed for one answer; further problems are only counted."""
 
 _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
-"""The rules by which a newer model and an older one may differ from the installed one."""
+"""The kinds of findings that a recording from a newer or an older botocore model may cause."""
 
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",
@@ -198,7 +198,7 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
 def faults_of(exchange: RecordedExchange) -> list[str]:
-    """What AWS would not have sent, in words; empty where the answer is legal. The recorder writes it as `faults`."""
+    """The violations in an answer as texts; empty if the answer is legal. The recorder writes them as `faults`."""
     found = [text for _, text in illegal(exchange)]
     return (
         found
@@ -213,20 +213,20 @@ def is_newer(header: Line) -> bool:
 
 
 def other_models(header: Line) -> Collection[FindingKind]:
-    """The rules that are not held against a recording, because it was made with another botocore."""
+    """The kinds of findings to ignore in a recording because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else _NEWER if made > here else _OLDER
 
 
 def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
-    """What AWS would not have sent: the line, counted from that of the call, and what is wrong with it.
+    """The violations in an answer, each with the offset of its line from the line of the call.
 
-    `allowing` are rules of the model that are not held against it.
+    `allowing` are the kinds of findings to ignore.
     """
     if "failed" in exchange.head:
         return
     if any(key.startswith("body") for key in exchange.head):
-        if exchange.end is None:  # of a part of a body nothing is known
+        if exchange.end is None:  # a body that was cut off cannot be checked
             yield from ((1, text) for text in _body_problems(exchange, allowing))
     elif (status := exchange.head["status"]) != 200:
         yield 1, f'status {status} has no body; only 200 has a stream. Give it a "body".'
@@ -288,13 +288,13 @@ def _violations(shape: str, parsed: object, allowing: Collection[FindingKind]) -
 def _stream_problems(
     exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
 ) -> Iterator[tuple[int, str]]:
-    order = StreamOrder() if operation.name == "ConverseStream" else None  # and None once the stream has left it
+    order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first breach of the order
     usual = _usual_deltas()
     for offset, line in enumerate(exchange.events, 2):
         if order is not None and order.state in usual:
             text = order.more_text(line.get("contentBlockDelta"))
             if text is not None and (text.isascii() or is_text(text)):
-                # By it a block goes on, as by nearly all: no walk over the model is needed.
+                # This delta continues a block, as nearly all events do: it needs no check against the model.
                 order.position += 1
                 continue
         found = event_of(line)
@@ -332,7 +332,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """The states of GOES_ON whose texts the installed model does not limit: any text is legal there."""
+    """The states of GOES_ON in which any text is legal, because the installed model does not limit it."""
     return frozenset(
         state
         for state, member in GOES_ON.items()
@@ -341,7 +341,7 @@ def _usual_deltas() -> frozenset[str]:
 
 
 def _is_cut_off(exchange: RecordedExchange, index: int) -> bool:
-    """Whether from this event on there is only the beginning of a frame, as where the connection broke."""
+    """Whether the lines from `index` on contain only the beginning of a frame, because the connection broke."""
     if exchange.end is None:
         return False
     decoder = Decoder()

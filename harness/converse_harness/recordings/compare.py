@@ -1,4 +1,4 @@
-"""What differs between two JSON values or two recordings, by path, and how people are shown it in a few lines."""
+"""The differences between two JSON values or two recordings, by path, and their display in a few lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Path = tuple[Step, ...]
 
 
 class _Absent:
-    """Stands for what is not there."""
+    """The type of ABSENT, which stands for a missing value."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -29,19 +29,19 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 _WIDTH: Final = 72
-"""The most characters of a value that are shown."""
+"""The maximum number of characters shown of a value."""
 
 _BEFORE: Final = 24
-"""How many of them may come before the first that differs."""
+"""The maximum number of characters shown before the first one that differs."""
 
 _MANY: Final = 2000
-"""Lists that differ in more items than this are compared by their rarer items."""
+"""Lists that differ in more items than this are aligned by their rarer items (`autojunk` of difflib)."""
 
 
 class Difference(NamedTuple):
-    """One place where two values differ: the steps that lead there, and what each has, ABSENT for nothing.
+    """One place where two values differ: its path, the old and the new value, ABSENT for a missing value.
 
-    `was` are the steps that lead there in the old value, where items before it came or went.
+    `was` is the path in the old value; its indexes differ from `path` if earlier items were added or removed.
     """
 
     path: Path
@@ -51,27 +51,27 @@ class Difference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """An item of one list and the item of another that stands for it; None where there is none."""
+    """The indexes of two corresponding items of two lists; None for an item without a counterpart."""
 
     old: int | None
     new: int | None
 
     def items(self, old: Sequence[Any], new: Sequence[Any], none: Any = None) -> tuple[Any, Any]:
-        """Both items, `none` for one that is not there."""
+        """Both items; `none` replaces a missing item."""
         return none if self.old is None else old[self.old], none if self.new is None else new[self.new]
 
     @property
     def indexes(self) -> tuple[int, int]:
-        """The indexes of both, that of the other for one that is not there."""
+        """The indexes of both items; a missing item gets the index of the other."""
         return self.new or 0 if self.old is None else self.old, self.old or 0 if self.new is None else self.new
 
 
 def differences(
     old: object, new: object, path: tuple[Step, ...] = (), was: tuple[Step, ...] = ()
 ) -> Iterator[Difference]:
-    """Where two JSON values differ. Of a list an item may be gone or new: the others are still compared in pairs.
+    """The places where two JSON values differ. Items added to or removed from a list do not shift the comparison.
 
-    The index in a path is that of the new list, of the old one for what is gone. 1, 1.0 and true are three values.
+    An index in a path counts in the new list; for a removed item, in the old list. 1, 1.0 and true are three values.
 
     >>> for difference in differences({"a": [1, 2, 3], "b": "x"}, {"a": [1, 3], "b": "y"}):
     ...     print(*difference)
@@ -97,10 +97,10 @@ def differ(old: object, new: object) -> bool:
 
 
 def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str], leftovers: bool = True) -> list[Pair]:
-    """Which item of one list stands for which of the other, in their order.
+    """The pairs of corresponding items of two lists, in order.
 
-    Items belong together that are equal by the first of `keys`; of what lies between those, the ones that are equal by
-    the next. `leftovers`: what is left between two pairs belongs together in its order, as far as it goes.
+    First, items for which the first of `keys` returns equal texts are paired; then, between these pairs, items with
+    equal texts for the next key. `leftovers`: items still left between two pairs are paired one by one, in order.
     """
     return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, _outline), leftovers))
 
@@ -121,7 +121,7 @@ def _aligned(
         return
     first, *others = keys
     before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
-    # Long lists are mostly equal: what they begin and end with alike needs no search.
+    # Long lists are mostly equal: a common beginning and a common end need no search.
     start = _alike(before, after)
     stop = _alike(before[start:][::-1], after[start:][::-1])
     yield from map(Pair, olds[:start], news[:start])
@@ -137,13 +137,13 @@ def _aligned(
 
 
 def _alike(before: Sequence[str], after: Sequence[str]) -> int:
-    """How many items two lists begin with alike."""
+    """The length of the common beginning of two sequences."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((number for number, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
 def _outline(value: object) -> str:
-    """What two items have in common that were one before somebody edited it: the keys, and the role of a message."""
+    """A text that stays equal if somebody edits a value within an item: its role and keys, or its type."""
     if is_object(value):
         return f"{value.get('role')} {sorted(value)}"
     return type(value).__name__
@@ -153,7 +153,7 @@ def _outline(value: object) -> str:
 
 
 def path_text(path: Sequence[Step]) -> str:
-    """A path as people write it.
+    """A path in dotted notation, with indexes in brackets.
 
     >>> path_text(("messages", 2, "content", 0, "text"))
     'messages[2].content[0].text'
@@ -163,7 +163,7 @@ def path_text(path: Sequence[Step]) -> str:
 
 
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
-    """Two values that differ, each on one line: of long texts the piece around what differs. Secrets are masked.
+    """Two differing values, each on one line; long texts are cut around the difference. Secrets are masked.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
@@ -202,7 +202,7 @@ def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
 
 
 def lines_of(difference: Difference) -> Iterator[str]:
-    """A difference for people: a line with `-` for what is gone, one with `+` for what is new."""
+    """A difference as text: a line with `-` for the old value, and a line with `+` for the new one."""
     values = zip("-+", (difference.old, difference.new), shown(difference.old, difference.new), strict=True)
     for sign, value, text in values:
         if value is not ABSENT:
@@ -210,20 +210,20 @@ def lines_of(difference: Difference) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """A text in which nothing can move the cursor or turn the writing round."""
+    """A text with its unprintable characters escaped, for instance those that move the cursor."""
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
 _TIMES: Final = frozenset({"t"})
-"""The keys of a line that say when it happened."""
+"""The keys of a line that contain times."""
 
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
-"""The keys of a line that are others each time a session is recorded, and say nothing of it."""
+"""The keys of a line whose values change with each recording and do not matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two exchanges that belong together, or one that is alone, and what differs."""
+    """Two corresponding exchanges and their differences, or one exchange without a counterpart."""
 
     old: RecordedExchange | None
     new: RecordedExchange | None
@@ -231,15 +231,15 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Whether there are two and nothing differs."""
+        """Whether both exchanges exist and do not differ."""
         return self.old is not None and self.new is not None and not self.found
 
 
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
-    """The exchanges of two sessions in their order, and what differs; `times` and `chance` as well, if asked for.
+    """The exchanges of two sessions in pairs, with their differences.
 
-    Those belong together that have the same request and the same outcome; then those of the same request, of the same
-    shape, of the same operation and model.
+    `times` also compares times, `chance` also the keys of _CHANCE. Exchanges with equal request and outcome are paired
+    first; then those with an equal request, those with an equal shape, and those with an equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
@@ -276,6 +276,6 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """A line without what is not to be compared. A frame that stands for no event is all that is known of it."""
+    """A line without its `hidden` keys. `frame` stays on a line without an event, which has no other content."""
     alone = "frame" in line and event_of(line) is None
     return {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}

@@ -1,4 +1,4 @@
-"""Every text that a recording holds, also what is encoded or packed in another, or comes in pieces."""
+"""Every text in a recording, including texts that are encoded or compressed in others, or split into pieces."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
 
 _DEPTH: Final = 6
-"""How many encodings, one in the other, are undone."""
+"""The maximum number of nested encodings that are decoded."""
 
 Path = tuple[str | int, ...]
 
 
 class View(NamedTuple):
-    """A text, the number of the line that it is on, its place in the JSON of that line, and how it was encoded.
+    """A text with the number of its line, its path in the JSON of that line, and the encodings around it.
 
-    `binary`: it is an image or its like, in which nothing that looks encoded is.
+    `binary`: the text is binary data such as an image, in which apparent encodings are accidental.
     """
 
     text: str
@@ -32,9 +32,9 @@ class View(NamedTuple):
 
 
 class Joined:
-    """Views that are searched at once: one search in a text of a megabyte is faster than thousands in short ones.
+    """Views joined into one text: one search in a megabyte is faster than thousands of searches in short texts.
 
-    `searched` is the text without base64 that is too long to be a secret; positions in it are good for `view_at`.
+    `searched` is this text without base64 that is too long to be a secret; `view_at` takes positions in either text.
     """
 
     BETWEEN: Final = "\n\x00\n"
@@ -56,8 +56,8 @@ class Joined:
 
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
-    """These views in groups to be searched, then what is encoded in them, then what is encoded in that."""
-    # What is large is searched once, wherever it stands again: an image that each request of a session repeats.
+    """The views in groups to be searched; then the texts decoded from them, and so on, one level after the other."""
+    # A large text is searched only once: each request of a session may repeat the same image.
     seen: set[object] = set()
     runs: set[object] = set()
     level: list[View] = list(views)
@@ -77,9 +77,9 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
-    """The texts of one line as they stand: strings, keys, and numbers of twelve digits; a value with its name.
+    """The texts of one line without decoding: keys, strings, and integers above 10**9; a value follows its name.
 
-    The name is its key, that of the list that it is in, or what stands beside it in a pair.
+    The name of a value is its key, the key of the list around it, or the first item of its pair.
     """
     stack: list[tuple[Any, Path, str]] = [(line, (), "")]
     while stack:
@@ -109,13 +109,13 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """What names each value of an object: its key, or for a `value` the `name` beside it."""
+    """Key of an object -> name of its value: the key, or for the key `value` the content of `name` beside it."""
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
 
 
 def is_pair(value: Sequence[Any]) -> bool:
-    """Whether it is a list of two texts, the first of which may name the second."""
+    """Whether a list is a pair of texts, the first of which may be the name of the second."""
     return len(value) == _PAIR and type(value[0]) is str and type(value[1]) is str
 
 
@@ -125,14 +125,14 @@ _PAIR: Final = 2
 
 
 def _buffer(data: list[Any], number: int, path: Path) -> Iterator[View]:
-    """The bytes that JavaScript's Buffer writes as a list of numbers."""
+    """The texts in the bytes that JavaScript's Buffer writes as a list of numbers."""
     if all(type(each) is int and 0 <= each < 256 for each in data):
         for form, text, binary in texts_of(bytes(data)):
             yield View(text, number, path, ("Buffer", *form), binary)
 
 
 def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every string in JSON with its place."""
+    """Every string in a JSON value, with its path."""
     if type(value) is str:
         yield path, value
     elif is_object(value):
@@ -144,9 +144,9 @@ def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
-    """Texts that several JSON values in a row have together: what stands at one place in all of them, joined.
+    """Texts split over several JSON values in a row: the strings at the same path, without list indexes, joined.
 
-    What differs in a number that is called an index is not one place. A blob that is JSON counts as that JSON.
+    Strings beside different indexes (numbers whose key ends in `index`) are not joined. Base64 of JSON is decoded.
     """
     joined: dict[tuple[Path, object], list[str]] = {}
     for value in values:
@@ -174,7 +174,7 @@ def _leaves(value: Any, path: Path, indices: tuple[object, ...]) -> Iterator[tup
 
 
 def _json_in_base64(text: str) -> Any:
-    if text[:1] not in ("e", "W"):  # how { and [ begin
+    if text[:1] not in ("e", "W"):  # the base64 of { and [ begins with these
         return None
     try:
         value = json.loads(base64.b64decode(text, validate=True))
@@ -184,7 +184,7 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON that a text is, after a name perhaps, or that its lines are; and whether it comes in pieces."""
+    """The JSON values of a text, after a name if it has one, or of its lines; whether texts may be split over them."""
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         return [], False
@@ -198,7 +198,7 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
 
 _LONGEST_NAME: Final = 200
 LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:(?:data:|[\d.]+ ms)[ \t]*)?([{\[].*)", re.MULTILINE)
-"""Of server-sent events and of transcripts as well."""
+"""A line with JSON, also in server-sent events (`data: {`) and in transcripts (`12 ms {`)."""
 
 
 def _parsed(text: str) -> Any:
@@ -215,7 +215,7 @@ _LARGE_NUMBER: Final = 10**9
 
 
 def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
-    """What is encoded in these texts; `runs` are the runs of base64 and hex that were decoded before."""
+    """The texts decoded from a group; `runs` are the runs of base64 and hex that were already decoded."""
     for view in group.views:
         if not view.binary:
             yield from _as_whole(view)
@@ -232,9 +232,9 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 
 
 def _as_whole(view: View) -> Iterator[View]:
-    """The text without each encoding that a whole text may have, and without all of them.
+    """The text decoded by each encoding that a whole text may have, and by all of these in turn.
 
-    Each of them again where it was undone before, for that order; and not in every order, which are too many.
+    After one of these encodings only the same one is tried again by itself: there are too many possible orders.
     """
     last = view.form[-1] if view.form else ""
     made = view.text
@@ -249,7 +249,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """The texts of the JSON in a text, and those that come in pieces there."""
+    """The texts of the JSON in a view, and the texts that are split over several of its JSON values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):
@@ -266,7 +266,7 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """What names a value: base64 of Kubernetes has no other word of what it is."""
+    """The name before a value, such as `password: `; only the name identifies a base64 secret of Kubernetes."""
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""
     found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)

@@ -1,4 +1,4 @@
-"""Import of vcrpy's cassettes: what Bedrock was asked and answered becomes a recording, the rest is left alone."""
+"""Import of vcrpy cassettes: the exchanges with Bedrock become a recording, all others are ignored."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
 
 ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for what was masked", "not equal"]
-"""What a replayed answer is, compared with the one in the cassette."""
+"""How a replayed answer compares with the answer in the cassette."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Which hosts are Bedrock: those that `is_bedrock` knows, and the `others`, as `authority_of` tells them."""
+    """The hosts of Bedrock: those that `is_bedrock` accepts, and the `others`, in the form of `authority_of`."""
 
     is_bedrock: Callable[[str], bool]
     others: frozenset[str] = frozenset()
 
     def find(self, method: str, uri: str) -> tuple[str, Route | None]:
-        """The raw target that Bedrock was asked for, and its route; None for a host or path of another kind."""
+        """The raw target of a request and its Bedrock route; the route is None for another host or an unknown path."""
         _, path, query = _parts(uri)
         authority = authority_of(uri)
         host = _PORT.sub("", authority)
         if self.is_bedrock(host.strip("[]")):
             return path + query, _route(method, path)
         if {host, authority} & self.others:
-            # What passes on to Bedrock may do so below a path of its own.
+            # A gateway to Bedrock may have a path prefix of its own.
             for start in (found.start() for found in re.finditer("/", path)):
                 known = _route(method, path[start:])
                 if known is not None:
@@ -54,14 +54,14 @@ class Hosts:
 
 
 NO_HOST: Final = "no host"
-"""What the host of a URI without one is called."""
+"""The name that stands for the host of a URI without a host."""
 
 _URI: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://|//)?([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _PORT: Final = re.compile(r":\d+\Z")
 
 
 def authority_of(uri: str) -> str:
-    """The host of a URI and its port, if it has one, in small letters; whatever a recorder put in its place."""
+    """The host and port of a URI in lower case, or a recorder's placeholder for them; NO_HOST if there is neither."""
     return _parts(uri)[0].rpartition("@")[2].lower() or NO_HOST
 
 
@@ -74,9 +74,9 @@ def _parts(uri: str) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one cassette: a verdict on each exchange, how many interactions of which hosts were left alone.
+    """The result of importing one cassette: a verdict per exchange, and `alone`, the ignored interactions per host.
 
-    `masked` says where secrets were, if any were.
+    `masked` lists the places where secrets were masked; it is empty if there were none.
     """
 
     verdicts: tuple[ImportVerdict, ...]
@@ -87,7 +87,7 @@ class Imported:
 @dataclass(slots=True)
 class _Tracks:
     room: int = field(default_factory=lambda: MAX_FILE)
-    """Bytes to which the bodies that are left may unpack."""
+    """The number of bytes that the remaining bodies may have in total after decompression."""
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     reserialised: list[bool] = field(default_factory=list[bool])
     alone: Counter[str] = field(default_factory=Counter[str])
@@ -95,7 +95,7 @@ class _Tracks:
 
 
 class CannotImportAll(DamagedData):
-    """A cassette with interactions that cannot be imported: nothing of it is; `problems` has them all."""
+    """A cassette with interactions that cannot be imported: nothing is written; `problems` lists all of them."""
 
     def __init__(self, problems: list[CannotImport]) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -103,11 +103,11 @@ class CannotImportAll(DamagedData):
 
 
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
-    """Write the exchanges of a cassette to a recording, which is then read and compared; none of them, no file.
+    """Write the Bedrock exchanges of a cassette, if it has any, to a recording; then compare both.
 
-    All times are 0, and each frame of a stream is a chunk: a cassette has neither. What is masked, replaced by the
-    `redaction` or left out is so as in any recording. Raises CannotImport, CannotImportAll and OSError, and then
-    `target` is as it was; SecretFound where an exchange was left out.
+    A cassette contains no times and no chunks: all times are 0, and each frame of a stream is a chunk. Secrets are
+    masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll and OSError, after
+    which `target` is unchanged, and SecretFound if an exchange was left out.
     """
     tracks = _Tracks()
     for interaction in read_cassette(source):
@@ -126,7 +126,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
-    """What a client of the written file gets, beside what the cassette has."""
+    """A verdict per exchange: the answer replayed from the written file, compared with the cassette's answer."""
     both = zip(read(target).exchanges, tracks.captured, tracks.reserialised, strict=True)
     for number, (exchange, captured, reserialised) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
@@ -173,21 +173,21 @@ def _route(method: str, path: str) -> Route | None:
 _MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
 )
-"""What stands in a header where its value was taken out before the cassette was written: it is no value."""
+"""A placeholder, or nothing, that a recorder wrote in place of a header's value; such a header is dropped."""
 
 _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
 )
-"""Response headers that say how the recorder's copy travelled; the usual ones take their place."""
+"""Response headers that describe the transfer to the recorder; a replay sends the standard ones instead."""
 
 
 class _Unreadable(ValueError):
-    """What is wrong with an interaction."""
+    """An interaction that cannot be imported; the message describes the problem."""
 
 
 def _status_of(response: Mapping[str, Any]) -> int:
     """The status code of a response. Raises _Unreadable."""
-    # httpx's answers had a form of their own before vcrpy 6.
+    # Before vcrpy 6 the responses of httpx had a layout of their own.
     code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
     if type(code) is not int or not 100 <= code <= 599:
         raise _Unreadable(f"the status of its response has the code {code!r:.20}; it is a number from 100 to 599.")
@@ -195,7 +195,7 @@ def _status_of(response: Mapping[str, Any]) -> int:
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """The bytes of a body, and whether they are made anew because the recorder kept the parsed JSON instead.
+    """The bytes of a body, and whether they were serialised again because the recorder kept only parsed JSON.
 
     Raises _Unreadable.
     """
@@ -234,7 +234,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
 
 
 def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """Each header that has a value; a recorder may have put a text or bytes in place of a list of values."""
+    """The headers that have a value. A recorder may have written one text or bytes instead of a list of values."""
     headers: Any = side.get("headers") or {}
     if not is_object(headers):
         raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")
@@ -246,13 +246,14 @@ def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]
 
 
 def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
-    """What the client read of a body that was compressed on its way, `most` bytes at most; Bedrock itself encodes none,
-    proxies do. Raises _Unreadable.
+    """The decompressed body of a response. Bedrock itself never compresses a body, but proxies may.
+
+    Raises _Unreadable, also for more than `most` bytes.
     """
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(GZIP):
-        coding = "gzip"  # the header was masked; neither JSON nor a frame begins so
-    # A body may have been decoded already, and only the header still say otherwise.
+        coding = "gzip"  # the header was masked; neither JSON nor a frame begins with these bytes
+    # The body may be decoded already, although the header still names an encoding.
     if not body or coding in ("", "identity") or _frame_length(body, 0) or _parsed(body) is not None:
         return body
     if coding not in CODINGS:
@@ -267,7 +268,7 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
 
 
 def _parsed(body: bytes) -> Any:
-    """The JSON of a body, None where it is none."""
+    """The JSON value of a body; None if the body is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -277,20 +278,20 @@ def _parsed(body: bytes) -> Any:
 def _kept_headers(
     headers: tuple[tuple[str, str], ...], status: int, pieces: list[tuple[bytes, float]], body: bytes
 ) -> Iterator[tuple[str, str]]:
-    """The headers that the answer had; in the place of those that say what it is, if the recorder dropped them."""
+    """The response's headers without _DROPPED; a missing Content-Type or error name is derived from the body."""
     known = {key.lower() for key, _ in headers}
     yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
         yield "Content-Type", STREAM if status == 200 and _frame_length(pieces[0][0] if pieces else b"", 0) else JSON
     if status >= 400 and "x-amzn-errortype" not in known:
-        # Older protocols of AWS's name an error in its body.
+        # Older AWS protocols name an error in its body.
         name = str(member_of(_parsed(body), "__type") or "").rpartition("#")[2].partition(":")[0]
         if ERROR_NAME.fullmatch(name):
             yield "x-amzn-ErrorType", name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
 
 
 def pieces_of(body: bytes) -> Iterator[bytes]:
-    """A body cut after each frame; what is no frame, and what comes after it, in one piece."""
+    """A body cut after each frame; everything from the first invalid frame on is one piece."""
     start = 0
     while length := _frame_length(body, start):
         yield body[start : start + length]
@@ -300,7 +301,7 @@ def pieces_of(body: bytes) -> Iterator[bytes]:
 
 
 def _frame_length(body: bytes, start: int) -> int:
-    """The length of the frame that begins here, 0 if there is none."""
+    """The length of the frame that begins at `start`; 0 if no valid frame begins there."""
     length = int.from_bytes(body[start : start + 4])
     if length < PRELUDE_LENGTH or start + length > len(body):
         return 0

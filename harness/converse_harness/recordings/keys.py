@@ -1,4 +1,4 @@
-"""The kinds of lines that a recording has and the keys of each, as one literal table: reader and docs read it."""
+"""The kinds of lines in a recording and the keys of each, as one literal table; the reader and the docs use it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
-"""The most milliseconds that a line may have: 115 days. What is longer is a slip, and a float may not hold it."""
+"""The largest number on a line; as milliseconds, 115 days. A larger one is a mistake, and a float may not hold it."""
 
 _SAID: Final = 60
-"""The most that a message says of a value."""
+"""The maximum number of characters of a value in a message."""
 
 _FAILURES: Final = get_args(ConnectionFailure)
 
@@ -29,18 +29,18 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 PART_MEMBERS: Final = ("system", "toolConfig", "tools")
-"""The members of a request that are parts, beside its messages: each has a line of its own."""
+"""The members of a request that are written on lines of their own, as is each of its messages."""
 
 MESSAGE: Final = "message"
 ANSWER: Final = "answer"
-"""The kinds of messages that a call names: one with a line of its own, and that of an answer."""
+"""The kinds of messages that a call refers to: one on a line of its own, and the message of an earlier answer."""
 
 _PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
 _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")
 
 
 class Problem(NamedTuple):
-    """What is wrong with a line, by its number in the file, from 1; what to do, where it is not to mend the line."""
+    """A problem of a line: the line number from 1, a description, and advice unless it is to mend the line."""
 
     line: int
     text: str
@@ -48,14 +48,14 @@ class Problem(NamedTuple):
 
 
 class Type(NamedTuple):
-    """What the value of a key can be: in words, and as a test."""
+    """The type of a key's value: its description in messages, and its test."""
 
     words: str
     test: Callable[[Any], bool]
 
 
 class Key(NamedTuple):
-    """A key of a line: the name of its Type in TYPES, what it says, and whether it must be there."""
+    """A key of a line: the name of its Type in TYPES, its meaning, and whether it is required."""
 
     type: str
     meaning: str
@@ -79,12 +79,12 @@ def _list_of(test: Callable[[object], bool], least: int = 0) -> Callable[[object
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text that UTF-8 can carry."""
+    """Whether a value is a text that can be encoded in UTF-8."""
     return type(value) is str and is_utf8(value)
 
 
 def is_header(value: object) -> bool:
-    """Whether it can be the value of an HTTP header."""
+    """Whether a value is valid as the value of an HTTP header."""
     return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
 
 
@@ -142,11 +142,11 @@ TYPES: Final[Mapping[str, Type]] = {
     "failure": Type(f"one of {', '.join(map(repr, _FAILURES))}", _FAILURES.__contains__),
     "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
 }
-"""The types of values by the names that KINDS has for them."""
+"""Name of a type, as used in KINDS -> the type."""
 
 
 class LineKind(NamedTuple):
-    """A kind of line: what it is called, and its keys by name."""
+    """A kind of line: its name in messages, and its keys by name."""
 
     called: str
     keys: Mapping[str, Key]
@@ -235,14 +235,14 @@ KINDS: Final[Mapping[str, LineKind]] = {
         },
     ),
 }
-"""The kinds of lines. An event has one key more, its type, with an object: the members of the event."""
+"""The kinds of lines. The line of an event has one more key: the event type, with the event's members as its value."""
 
 ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "call": ("request", "requestText", "requestBase64"),
     "head": ("body", "bodyText", "bodyBase64"),
     "event": ("payload", "frame"),
 }
-"""Keys of which a line has at most one."""
+"""Kind of line -> keys of which such a line has at most one."""
 
 WHOLE: Final = "whole"
 """The state after a head that has a body: no stream follows."""
@@ -258,18 +258,18 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
     "bytes": ("event", "bytes", "end", "call", "part"),
     "end": ("call", "part"),
 }
-"""The kinds of lines that may follow a kind. A file may end after each of them but a call or a part."""
+"""Kind of line -> the kinds that may follow it. A file may end after every kind except a call and a part."""
 
 
 def said(value: object) -> str:
-    """A value of a line in a message: its JSON, cut short."""
+    """A value as it appears in a message: its JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:
-    """The known name that is nearest to one that is not known; all of them where none is near."""
+    """A hint for an unknown name: the nearest known name, or all known names if none is near."""
     close = nearest(name, known)
     return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."
 

@@ -1,4 +1,4 @@
-"""The search for secrets and account ids in every text to be written, also in what is encoded in these texts."""
+"""The search for secrets and account ids in every text to be written, and in the texts encoded within."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
 
 OWN_SECRET: Final = "a secret of this process"
-"""The kind of a value that is in the environment, or that a request was signed with."""
+"""The kind of a secret that is in this process's environment or was used to sign a request."""
 
 _NO_EVENT: Final = frozenset({"call", "part", "status", "failed", "end", "bytes", "format"})
-"""A line with one of these has no event."""
+"""The keys of lines without an event."""
 
 _AND_AFTER: Final = (" (with the lines after it)",)
-"""Where a text is that several lines together have."""
+"""The last step in the path of a text that is split over several lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret that was found: line number from 1, place in the line's JSON, kind, how it was encoded; never itself."""
+    """A secret that was found: line number from 1, path in the line's JSON, kind, encodings; not the secret itself."""
 
     line: int
     path: str
@@ -39,7 +39,7 @@ class Leak:
 
 
 def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
-    """The secrets in the lines of a recording, each place once; `own` are the secrets of this process.
+    """The secrets in the lines of a recording, each place once; `own` are this process's secrets, searched for as well.
 
     >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
     [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
@@ -48,7 +48,7 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
 
 
 def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
-    """The secrets in the texts of a recording as `levels` has them, each place once."""
+    """The secrets in the texts that `levels` yields for a recording, each place once."""
     found: dict[Leak, None] = {}
     for group in texts:
         for view, kind in _secrets_in(group, own):
@@ -57,7 +57,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
-    """The texts of all lines as they stand, and those that only several lines together have."""
+    """The texts of all lines without decoding, and the texts that are split over several lines, joined."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
     for (number, path, text), *others in streamed(lines):
@@ -73,7 +73,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """The events of each stream of another operation than ConverseStream, with the number of its first line."""
+    """The events of each stream except contentBlockDelta, with the number of the line of the first one."""
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)
@@ -114,7 +114,7 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
 
 
 def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
-    """In the order of the file, each kind at a place once, in the form with the fewest encodings."""
+    """The leaks in file order; of several with the same kind and path, only the one with the fewest encodings."""
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
         best.setdefault((leak.line, leak.path, leak.kind), leak)
@@ -127,7 +127,7 @@ def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
 
 
 def _shown(path: Path, own: Collection[str]) -> str:
-    """A place in JSON in words; a key that is itself a secret, or holds one, is not shown."""
+    """A path in JSON as text; a key that is or contains a secret is masked."""
     text = "".join(
         f"[{step}]" if isinstance(step, int) else f".{MASK if _is_secret(step, own) else step[:80]}" for step in path
     )
@@ -139,18 +139,18 @@ def _is_secret(key: str, own: Collection[str]) -> bool:
 
 
 Change = tuple[int, int, str]
-"""Start and end of a part of a text, and what takes its place."""
+"""Start and end of a part of a text, and its replacement."""
 
 _LENGTH: Final = 12
 _IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
 _RESOURCE: Final = re.compile(r"""[^\s"'<>,;()\[\]{}\\]*""")
 
-# After %20, \u0020 or \n a digit begins a number, whatever stands before it.
+# After an escape such as %20 or \u0020 a digit begins a new number, although the escape may end in a digit.
 _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """The account id that stands for the one that appears as that one, counted from 1.
+    """The stand-in for the account id that appears as the `number`-th, counted from 1.
 
     >>> stand_in(1)
     '111122000001'
@@ -159,7 +159,7 @@ def stand_in(number: int) -> str:
 
 
 class Accounts:
-    """The account ids of a recording with their stand-ins; `changes` says what is to be replaced in a text."""
+    """The account ids of a recording with their stand-ins; `changes` returns the replacements for a text."""
 
     def __init__(self, stand_ins: Mapping[str, str]) -> None:
         self.stand_ins = stand_ins
@@ -172,18 +172,18 @@ class Accounts:
         return bool(self._all)
 
     def changes(self, text: str) -> list[Change]:
-        """Where account ids stand in a text, and their stand-ins."""
+        """The positions of account ids in a text, with their stand-ins."""
         return [(found.start(), found.end(), self._all[found[0]]) for found in self._pattern.finditer(text)]
 
     def number(self, value: int) -> int:
-        """A number, or the stand-in where it is an account id."""
+        """The stand-in of a number that is an account id; any other number is returned unchanged."""
         return int(self.stand_ins.get(f"{value:0{_LENGTH}}", value)) if self and value > 0 else value
 
 
 def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """The accounts in the texts of a recording; `kept` of its lines were masked before, and their stand-ins stay.
+    """The accounts in the texts of a recording; the first `kept` lines are masked already and keep their stand-ins.
 
-    Where an ARN stands in the kept lines with a stand-in, the same ARN in a later line has the same account.
+    If an ARN in these lines contains a stand-in, the account of the same ARN in a later line gets this stand-in.
     """
     stand_ins: dict[str, str] = {}
     arns: dict[tuple[str, str], str] = {}
@@ -208,7 +208,7 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 
 
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
-    """Each account id in a group of texts, with what stands before and after it in its ARN."""
+    """Each account id in a group of texts: its view, the id, and the parts of its ARN before and after the id."""
     for _, found in matches(group.searched, ACCOUNTS):
         start, end = secret_span(found)
         resource = _RESOURCE.match(group.searched, end)
@@ -217,7 +217,7 @@ def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
 
 
 def numbered(texts: Iterable[str]) -> Accounts:
-    """The accounts of one request, numbered in the order in which they appear in it; stand-ins are accounts as well."""
+    """The accounts of one request, numbered in order of appearance; stand-ins count as accounts."""
     order: dict[str, None] = {}
     for text in texts:
         spans = (secret_span(found) for _, found in matches(text, ACCOUNTS))
@@ -228,5 +228,5 @@ def numbered(texts: Iterable[str]) -> Accounts:
 
 
 def _dashed(account: str) -> str:
-    """As the AWS console shows it."""
+    """An account id with dashes, as the AWS console shows it."""
     return f"{account[:4]}-{account[4:8]}-{account[8:]}"

@@ -27,7 +27,7 @@ TOO_DEEP: Final = "nested too deeply to be compared"
 
 
 def canonical(value: object) -> str:
-    """JSON that is the same text for equal values: the order of keys does not count, 1 and 1.0 are two numbers."""
+    """JSON text that is equal for equal values: the order of keys does not matter, and 1 and 1.0 differ."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 
 def _kind_of(block: Mapping[str, Any]) -> str:
-    """The member of a union that is there."""
+    """The kind of a block, which is the name of its member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -48,7 +48,7 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Roles, kinds of blocks, names of the tools used; a toolUseId is its number in the order of appearance."""
+    """Roles, kinds of blocks, names of used tools; each toolUseId is replaced by its number in order of appearance."""
     links: _Links = {}
     return [
         {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
@@ -71,12 +71,12 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The kinds of system blocks, in no order."""
+    """The kinds of system blocks, each once and sorted."""
     return sorted({_kind_of(block) for block in objects_of(conversation.get("system"))})
 
 
 def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The names of the tools offered, in no order."""
+    """The names of the tools offered, sorted."""
     return sorted(map(_tool, objects_of(member_of(conversation, "toolConfig", "tools"))))
 
 
@@ -93,17 +93,17 @@ def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
-"""The members of any other body whose texts count."""
+"""The members whose texts are compared in a body that is no Converse conversation."""
 
 _LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members of any other body that are ids."""
+"""The members that contain ids in a body that is no Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""The members of any other body of which only that they are there counts."""
+"""The members of which only the presence is compared in a body that is no Converse conversation."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
-    """The shape of a body that is no conversation of AWS's: that of another operation, a model's own JSON."""
+    """The shape of a body that is no Converse conversation, for instance a model's own JSON for InvokeModel."""
     if name in _LEFT_OUT:
         return "any"
     if name in _LINKS:
@@ -131,10 +131,10 @@ _STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class MatchKey:
-    """What a request asks, of a call that came and of a recorded one alike.
+    """The parts of a request that matching compares, either of a call or of a recorded request.
 
-    `labels` are those of the path, decoded: `modelId`, `guardrailIdentifier`; `request` is the JSON value of the body,
-    or its text.
+    `labels` are the decoded labels of the path, such as `modelId`; `request` is the JSON value of the body, or its
+    text.
     """
 
     operation: str
@@ -145,13 +145,13 @@ class MatchKey:
 
     @property
     def conversation(self) -> Mapping[str, Any]:
-        """The object that has the messages; empty where the operation has none."""
+        """The object that contains the messages; empty if the operation has no messages."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         return object_of(member_of(request, "input", "converse") if self.operation == "CountTokens" else request)
 
 
 def asked_by(call: Call) -> MatchKey:
-    """What a call asks."""
+    """The match key of a call."""
     request = call.request
     path, _, query = request.target.partition("?")
     return MatchKey(
@@ -164,7 +164,7 @@ def asked_by(call: Call) -> MatchKey:
 
 
 def asked_in(exchange: RecordedExchange) -> MatchKey:
-    """What was asked when it was recorded."""
+    """The match key of a recorded request."""
     line = exchange.call
     headers: Mapping[str, str] = line.get("headers", {})
     return MatchKey(
@@ -177,8 +177,8 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
-    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere."""
-    from converse_harness.recordings.redaction import Redaction  # it takes time to load, and few requests need it
+    """A match key with the replacements that recording makes, and with account ids numbered everywhere."""
+    from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
     try:
@@ -188,7 +188,7 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey
 
 
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
-    """The body of a request as the endpoint reads it: a member that is null is not there."""
+    """The body of a request as the endpoint reads it: members that are null are removed."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
         try:
@@ -199,9 +199,9 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
 
 
 def _without_accounts(text: str, like: str | None = None) -> str:
-    """A text in which each account id of an ARN is its number in the order of appearance, wherever it stands.
+    """A text in which each account id of an ARN is replaced everywhere by its number in order of appearance.
 
-    The order is that of the text `like`, if one is given.
+    If `like` is given, the order of appearance in `like` counts.
 
     >>> _without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
     'arn:aws:bedrock:us-east-1:account 1:prompt/X is of account 1'
@@ -211,19 +211,19 @@ def _without_accounts(text: str, like: str | None = None) -> str:
     found = compiled(ACCOUNT_IN_ARN).finditer(like or text)
     accounts = dict.fromkeys(each[0].removeprefix(each["kept"]) for each in found)
     for number, account in enumerate(accounts, 1):
-        # In JSON a control character before it is an escape, which ends in a digit.
+        # In JSON the id may follow an escaped control character such as \u0000, which ends in a digit.
         text = re.sub(rf"(?:(?<!\d)|(?<=\\u00[01]\d)){account}(?!\d)", f"account {number}", text)
     return text
 
 
 def with_accounts_equal(value: object) -> Any:
-    """A JSON value, its keys in their order, in which accounts that count as equal are. Raises RecursionError."""
+    """A JSON value with its account ids numbered, so that equivalent ones are equal. Raises RecursionError."""
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of what is asked: what people call it, how it is read, and the rules for which it must be equal."""
+    """A part of a match key: its description, how to read it, and the rules that require it to be equal."""
 
     what: str
     of: Callable[[MatchKey], Any]
@@ -269,17 +269,17 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
 }
-"""What a request is taken apart into. All that is in no part of a rule may change: for "shape" that is every text, the
-input of tools, their schemas, media, and how the model is to infer."""
+"""The parts of a request that are compared. Everything outside a rule's parts may change: with "shape" every text, the
+input of tools, their schemas, media, and the inference settings."""
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
-    """What must be equal for a rule, by the names of PARTS."""
+    """The values that must be equal for a rule, by their names in PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests exactly if the rule takes one for the other."""
+    """A text that is equal for two requests exactly if they match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:
@@ -287,10 +287,10 @@ def key(rule: Match, asked: MatchKey) -> str:
 
 
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
-    """Whether two keys are the same but for numbers for which the recorded one has stand-ins of account ids.
+    """Whether two keys are equal except for numbers that are stand-ins of account ids in the recorded key.
 
-    That they are account ids may be known only from another exchange of the recording. With `secrets` the recorded one
-    has `***` where anything may have been: what is secret where it was recorded need not be so where it is played.
+    Only another exchange of the recording may have shown that such a number is an account id. With `secrets`, `***` in
+    the recorded key matches any text: a text that was secret during recording need not be secret during replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True

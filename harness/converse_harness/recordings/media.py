@@ -1,8 +1,8 @@
 """Images, documents, videos and audio beside a recording, each in a file of its own, named by its hash.
 
-On the line the base64 of such bytes gives way to `{"$media": "trip.media/9f86d081884c7d65.png"}`, for the recording
-`trip.jsonl`: an object where AWS has a string. An object that has this key itself is one level deeper,
-`{"$media": {"$media": ...}}`, so that nothing can be mistaken for it.
+In the recording `trip.jsonl`, `{"$media": "trip.media/9f86d081884c7d65.png"}` replaces the base64 of such bytes: an
+object where AWS has a string. A recorded object that itself has this key is written one level deeper,
+`{"$media": {"$media": ...}}`, so that it cannot be confused with a reference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from converse_harness.recordings.lines import Line, event_of
 KEY: Final = "$media"
 
 MARK: Final = f'"{KEY}"'
-"""What the text of a recording with media has in it."""
+"""A text that every recording with media files contains."""
 
 THRESHOLD: Final = 4096
 """The longest base64, in characters, that stays on its line."""
@@ -37,11 +37,11 @@ _FORMAT_MEMBERS: Final = ("format", "media_type", "mediaType")
 
 
 class DamagedMedia(DamagedData):
-    """What a line says is beside the recording is not there, or is something else."""
+    """A media file that a line refers to is missing or was changed, or its name is invalid."""
 
 
 def folder_of(recording: Path) -> str:
-    """The name of the folder beside a recording that has its media.
+    """The name of the folder, beside a recording, that contains its media.
 
     >>> folder_of(Path("recordings/trip.jsonl"))
     'trip.media'
@@ -50,10 +50,10 @@ def folder_of(recording: Path) -> str:
 
 
 def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[str, bytes]]:
-    """The lines without long media, and these by the names of their files, seen from the recording's folder.
+    """The lines without long media, and these media by file name, relative to the recording's folder.
 
-    What is media is said by AWS's model; in the body of an operation of another form, InvokeModel for instance, it is
-    every string that is base64. Media in an event whose exact bytes are kept stays where it is.
+    AWS's model defines which members are media; in a body that it does not describe, of InvokeModel for instance, every
+    base64 string is media. Media in an event whose exact bytes are kept stays on its line.
     """
     files: dict[str, bytes] = {}
 
@@ -78,7 +78,7 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 
 def put_back(line: Line, folder: Path) -> Line:
-    """A line with its media in it again; `folder` is that of the recording. Raises DamagedMedia."""
+    """A line with its media read from their files; `folder` is the folder of the recording. Raises DamagedMedia."""
     return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
@@ -91,7 +91,7 @@ def references(line: Line) -> list[str]:
 
 
 def _keys(line: Line) -> tuple[str, ...]:
-    """The keys of a line whose values may have media aside: not those of an event whose exact bytes are kept."""
+    """The keys of a line whose values may contain media; none for an event whose exact bytes are kept."""
     if "call" in line or "part" in line or "status" in line:
         return tuple(key for key in ("request", "is", "body") if key in line)
     event = event_of(line)
@@ -99,7 +99,7 @@ def _keys(line: Line) -> tuple[str, ...]:
 
 
 def _with_media(value: Any, find: Callable[[str], object]) -> Any:
-    """A value with what `find` returns for each name of a file in it."""
+    """A value in which the result of `find` for the file name replaces each reference to a media file."""
     if is_object(value) and value.keys() == {KEY}:
         inner = value[KEY]
         if isinstance(inner, str):
@@ -109,7 +109,7 @@ def _with_media(value: Any, find: Callable[[str], object]) -> Any:
 
 
 def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, str], Any]) -> Any:
-    """A value of a shape with what `aside` returns in the place of long base64, and the format that goes with it."""
+    """A value in which the result of `aside`, called with the text and its format, replaces each long base64 text."""
     if isinstance(value, str):
         is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
         return aside(value, format) if is_media else value
@@ -126,11 +126,11 @@ def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, st
 
 
 _TEXT: Final = SimpleNamespace(type_name="document")
-"""Stands for the shape of what is no media, whatever it is: a document, or a member that is not in the model."""
+"""The shape used for values that are never media: documents, and members that are not in the model."""
 
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:
-    """The shape of what a line has under a key; None where AWS's model does not say what is in it."""
+    """The shape of the value under a key of a line; None if AWS's model does not describe this value."""
     if key not in ("request", "body"):
         known = key in bedrock.stream_events() or key in bedrock.stream_exceptions()
         return bedrock.shape(bedrock.stream_shape(key)) if known else _TEXT
@@ -138,7 +138,7 @@ def _shape_of(line: Line, key: str, operation: str) -> Any:
         return None
     described = bedrock.operation(operation)
     shape: Any = described.input_shape if key == "request" else described.output_shape
-    # Where the body as a whole is a blob, what is in it is the business of the model that is invoked.
+    # If the whole body is a blob, the invoked model defines its content, and AWS's model does not.
     return None if any(each.type_name == "blob" for each in shape.members.values()) else shape
 
 

@@ -1,4 +1,4 @@
-"""Why no exchange of a recording answers a call: the nearest one, what differs, and what to do."""
+"""The explanation why no exchange of a recording answers a call: nearest exchange, differences, advice."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask
 
 _LINES: Final = 20
-"""The most lines of differences that are shown."""
+"""The maximum number of lines of differences in a message."""
 
 _ROWS: Final = 5
-"""The most exchanges that are listed."""
+"""The maximum number of exchanges listed in a message."""
 
 _LOOKED_AT: Final = 20
-"""Of how many exchanges that are like a call at first sight every part is compared."""
+"""The number of candidates for the nearest exchange that are compared value by value."""
 
 _RULES: Final[Mapping[Match, str]] = {
     "order": "the next exchange, if operation and model are the same",
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
 }
-"""When an exchange answers a call, in a line; PARTS has all of it."""
+"""Rule -> when an exchange answers a call, on one line; PARTS has the details."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A recording while it is played: `used` has the numbers of the calls that each exchange answered.
+    """A recording while it is played; `used` contains for each exchange the numbers of the calls that it answered.
 
-    `asked` gives what was asked in an exchange, counted from 0, `key` its key for a rule.
+    `asked` returns the match key of an exchange, counted from 0; `key` returns the text that a rule compares.
     """
 
     path: Path
@@ -51,17 +51,17 @@ class State:
     again: str = ""
 
     def place(self, number: int) -> str:
-        """Where an exchange stands, so that an editor opens it there."""
+        """The file and line of an exchange, in a form that editors can open."""
         return f"{self.path}:{self.exchanges[number].at}"
 
     @property
     def following(self) -> int | None:
-        """The first exchange that was not played."""
+        """The index of the first exchange that was not played; None if all were played."""
         return next((number for number, calls in enumerate(self.used) if not calls), None)
 
 
 def missed(state: State, call: Call, asked: MatchKey) -> Missed:
-    """Why no exchange answers a call, which asks that."""
+    """The explanation why no exchange answers a call; `asked` is the match key of the call."""
     wanted = key(state.rule, asked)
     fits = [number for number in range(len(state.exchanges)) if state.key(state.rule, number) == wanted]
     if not state.exchanges:
@@ -90,7 +90,7 @@ def _calls(numbers: Sequence[int]) -> str:
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
-    """What was played, and what is left."""
+    """The exchanges `fits`, which were played, and the exchanges that are left, as text."""
     told: list[str] = []
     for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
         more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
@@ -109,7 +109,7 @@ def _row(state: State, number: int) -> str:
 
 
 def summary(asked: MatchKey) -> str:
-    """What is asked, in a line."""
+    """A request on one line: operation, path labels, number of messages and last message."""
     head = f"{asked.operation} {' '.join(map(str, asked.labels.values()))}".rstrip()
     messages = cast("list[dict[str, Any]]", asked.conversation.get("messages") or [])
     if not messages:
@@ -125,9 +125,9 @@ def summary(asked: MatchKey) -> str:
 
 
 def _nearest(state: State, asked: MatchKey) -> int:
-    """The exchange that is most like what is asked: not played, of the same operation, with as many messages.
+    """The index of the most similar exchange: same operation, not yet played, same labels, as many messages.
 
-    By order that is the next one.
+    With the rule "order" this is the next exchange.
     """
     if state.rule == "order" and state.following is not None:
         return state.following
@@ -154,7 +154,7 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """Every value that is no object or list, with where it stands."""
+    """The path and value of everything in a request that is no object or list, with the number of occurrences."""
     found: Counter[str] = Counter()
     waiting: list[tuple[str, Any]] = [("", asked.request)]
     while waiting:
@@ -172,7 +172,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """The nearest exchange, what differs, and what another rule would say."""
+    """The nearest exchange, the differences, and the results of other rules, as text."""
     number = _nearest(state, asked)
     told = {
         "nearest": [_row(state, number)],
@@ -183,7 +183,7 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences for which a rule does not take one for the other; of blocks and messages all is shown."""
+    """The differences that prevent a match by the rule; differing blocks and messages are given in full."""
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
         found = list(differences(old, new))
@@ -204,7 +204,7 @@ def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Differen
 
 
 def _at(value: Any, path: Sequence[Step], otherwise: Any) -> Any:
-    """What a path leads to, where there is anything."""
+    """The value at a path; `otherwise` if the path leads to nothing or `otherwise` is ABSENT."""
     if otherwise is ABSENT:
         return ABSENT
     try:
@@ -227,13 +227,13 @@ def _lines(found: Sequence[Difference]) -> Iterator[str]:
 
 
 def _named(difference: Difference) -> Difference:
-    """With the path that people know: `messages[0]` of a request, `modelId` of a path."""
+    """A difference with the path that users expect: `messages[0]`, `modelId`, without `request` or `path` before it."""
     first, *rest = difference.path
     return difference._replace(path=tuple(rest)) if rest and first in ("request", "path") else difference
 
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
-    """What the other rules would say of the nearest exchange."""
+    """Sentences about whether the other rules would play the nearest exchange."""
     is_next = state.rule != "order" and number == state.following
     if is_next and state.key("order", number) == key("order", asked):
         yield 'match="order" would play it: it is the next one.'

@@ -1,4 +1,4 @@
-"""Whether a session is played, recorded, or both, as users of vcrpy know it; and what becomes of it at the end."""
+"""The record modes, as in vcrpy: a session is played, recorded or both. At its end it is saved or set aside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MissingRecording(ReplyError):
-    """A recording is to be played and there is none: `path` is where it was looked for."""
+    """The recording to be played does not exist; `path` is the expected file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"there is no recording {path}.")
@@ -29,7 +29,7 @@ class MissingRecording(ReplyError):
 
 
 class OpenedRecording(NamedTuple):
-    """What a fake is given: a recording to play, a writer for what that does not answer, or both."""
+    """The recording that a fake plays, the writer for calls that no recording answers, or both."""
 
     recording: Recording | None
     writer: SessionWriter | None
@@ -45,12 +45,12 @@ def open_session(
     again: str = "",
     redaction: Redaction | None = None,
 ) -> OpenedRecording:
-    """What is there to be played at `path`, and where the rest is recorded, as the mode says.
+    """Open the session at `path` by its mode: a recording to play, a writer for all other calls, or both.
 
-    `required` says whether an exchange that is not played fails the test, `again` how it is recorded again, `redaction`
-    what is replaced in what is recorded. Nothing is written before `SessionWriter.save`. Raises MissingRecording where
-    only a file could answer and none is there, DamagedRecording for one that is none, and ReplyError for a `match` or a
-    `pace` that is none.
+    `required`: an exchange that is not played fails the test. `again` is the command that records the session again,
+    `redaction` the replacements in what is recorded. Nothing is written before `SessionWriter.save`. Raises
+    MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is no recording,
+    and ReplyError for an invalid `match` or `pace`.
     """
     from converse_harness.recordings.play import check_how, recording
     from converse_harness.recordings.redaction import Redaction
@@ -66,38 +66,38 @@ def open_session(
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
     if mode == "new_episodes":
-        found.check()  # it is written again
+        found.check()  # the whole file will be written again
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 
 
 class Unrecorded(Queue):
-    """A queue that answers no call. A test that makes none needs no recording."""
+    """A queue that answers no call, in place of a missing recording; a test without calls does not need one."""
 
     def __init__(self, name: str, why: tuple[str, str]) -> None:
         super().__init__(name)
         self._why = why
 
     def next(self, call: Call) -> None:
-        """Nothing."""
+        """Return None: no call is answered."""
 
     def explain(self, call: Call) -> Missed:
-        """What is missing, and what makes it."""
+        """The explanation for an unanswered call: which recording is missing, and how to make it."""
         first, told = self._why
         return Missed(f"call {call.number} {first}", told)
 
     def answers(self, call: Call) -> bool:
-        """All of them, if it were there."""
+        """Return True: the missing recording could answer any call."""
         del call
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class SavedRecording:
-    """What became of the exchanges of a session.
+    """The result of saving the exchanges of a session.
 
-    `path` is the file that has them now, None where none has; `problem` says what went wrong, and where they are,
-    `masked` where secrets were that are `***` in the file.
+    `path` is the file that contains them, None if there is none; `problem` describes what went wrong and where the
+    exchanges are; `masked` lists the places in the file where `***` replaces a secret.
     """
 
     exchanges: int
@@ -107,7 +107,7 @@ class SavedRecording:
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
-    """Write a session, as its test ended. One without an answer writes nothing; what was there stays."""
+    """Write a session, depending on how its test ended. A session without answers leaves the old file unchanged."""
     from converse_harness.recordings.safe import said_of_masked
 
     exchanges = len(writer.answered)
@@ -129,7 +129,7 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:
-    """A folder of its own among the temporary files takes what its place would not."""
+    """Write the session to a new temporary folder, because `path` could not be written."""
     exchanges = len(writer.answered)
     refused = f"{path} could not be written ({_reason(error)}); what was there is as it was."
     try:

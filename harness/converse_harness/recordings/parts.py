@@ -1,4 +1,4 @@
-"""Messages, system prompts and tools stand in lines of their own, each once: a call names those that it has."""
+"""Messages, system prompts and tools are written once, on lines of their own; calls refer to them by name."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MESSAGES: Final = "messages"
 
 
 def written_once(lines: Sequence[Line]) -> list[Line]:
-    """The lines of a file as they are written: before a call stand the parts that no call before it had.
+    """The lines of a file as they are written: each part stands before the first call that contains it.
 
-    The message of an answer, where a client sends it back as it was, is named as that.
+    If a client sends the message of an answer back unchanged, the call refers to this answer.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
     >>> for line in written_once([{"call": 1, "operation": "Converse", "request": asked}, {"t": 1, "status": 500}]):
@@ -37,7 +37,7 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """The lines of each exchange, and the index of the first: they end where another call or a part begins."""
+    """The index of the first line of each exchange, and its lines, which end before the next call or part."""
     starts = _starts(lines)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         if "call" in lines[start]:
@@ -49,12 +49,12 @@ def _starts(lines: Sequence[Line]) -> list[int]:
 
 
 def _text(value: object) -> str:
-    """JSON that is the same for equal values: 1, 1.0 and true are three."""
+    """JSON text that is equal for equal values; 1, 1.0 and true differ."""
     return json.dumps(value, sort_keys=True)
 
 
 class _Names:
-    """The parts that stand in a file by now, and their names."""
+    """The parts that are already written to a file, and their names."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
@@ -62,7 +62,7 @@ class _Names:
         self._answers: list[Sequence[Line]] = []
 
     def written(self, exchange: Sequence[Line]) -> Iterator[Line]:
-        """The lines of an exchange, and before them the parts that are new."""
+        """The lines of an exchange, preceded by its parts that are new in the file."""
         call, *answer = exchange
         request = call.get("request")
         self._answers.append(exchange)
@@ -107,7 +107,7 @@ class _Names:
 
 
 def message_of(exchange: Sequence[Line]) -> Any:
-    """The message of an answer as JSON, as a client may send it back; None where the answer amounts to none."""
+    """The message of an answer as JSON, as a client may send it back; None if the answer contains no whole message."""
     call, head, *events = exchange
     if call.get("operation") == "Converse":
         return member_of(head.get("body"), "output", "message") if head.get("status") == 200 else None
@@ -129,7 +129,7 @@ def _as_json(value: Any) -> Any:
 def _conversation(
     call: Line, request: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """The object of a request that has the messages, and how another one takes its place in the request."""
+    """The object of a request that contains the messages, and a function that puts another object in its place."""
     asked = request.get("input")
     inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None
     if not is_object(inner):
@@ -139,15 +139,15 @@ def _conversation(
 
 
 class MissingPart(ValueError):
-    """What is wrong with the parts that a call names."""
+    """A call refers to a part or answer that is missing or is there twice; the message describes the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts that stand in a file: `line_of` has the numbers of their lines by their names.
+    """The parts in a file; `line_of` maps the name of each part to its line number.
 
-    `line` gives a line by its number, from 1; `answered` the lines of the exchange of a call by its number, none for
-    one that is not there.
+    `line` returns a line by its number, from 1; `answered` returns the lines of an exchange by the number of its call,
+    and no lines for an unknown number.
     """
 
     line_of: Mapping[str, int]
@@ -158,7 +158,7 @@ class Parts:
 
     @classmethod
     def of(cls, lines: Sequence[Line]) -> Parts:
-        """Those in all lines of a file."""
+        """The parts in all lines of a file."""
         exchanges = [exchange for _, exchange in exchanges_in(lines)]
         return cls(
             {line["part"]: number for number, line in enumerate(lines, 1) if "part" in line},
@@ -167,7 +167,7 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """The line of a call with its whole request; it is line `at` of the file. Raises MissingPart."""
+        """The line of a call with its whole request; `at` is the line number in the file. Raises MissingPart."""
         if "parts" not in call:
             return call
         request = call.get("request", {})

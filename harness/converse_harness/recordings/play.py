@@ -29,10 +29,10 @@ _RECORDED: Final = "recorded"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """A recorded session, made by `recording`: goes wherever replies go, and can be played any number of times.
+    """A recorded session, made by `recording`; it can be used wherever replies can, any number of times.
 
-    `match`, `pace` and `redaction` as for `recording`; `required` says whether an exchange that is not played fails the
-    test; `again` is the command that records it again, for messages.
+    `match`, `pace` and `redaction` are those of `recording`. `required`: an exchange that is not played fails the test.
+    `again` is the command that records the session again, for messages.
     """
 
     path: Path
@@ -47,45 +47,45 @@ class Recording:
     )
 
     def queue(self, name: str) -> Queue:
-        """A queue with all of its exchanges, none of them played."""
+        """A new queue with all exchanges of the recording, none of them played."""
         return Playing(self, name)
 
     @property
     def exchanges(self) -> tuple[RecordedExchange, ...]:
-        """What was recorded, in its order. What is wrong with one is raised when it is asked for its call or answer."""
+        """The recorded exchanges in order. An invalid exchange raises when its `call` or `answer` is read."""
         return self.session.exchanges
 
     def check(self) -> Recording:
-        """It, all of it read and sound. Raises DamagedRecording."""
+        """Read every exchange and return the recording. Raises DamagedRecording for an invalid exchange."""
         for exchange in self.exchanges:
             exchange.lines()
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """What an exchange, counted from 0, was asked; with all account ids `numbered`, wherever they stand."""
+        """The match key of an exchange, counted from 0; if `numbered`, numbers replace all account ids."""
         asked = asked_in(self.exchanges[number])
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """What the request of an exchange is for a rule; worked out once."""
+        """The text that a rule compares for the request of an exchange; it is computed once."""
         known = self._keys.get((rule, numbered, number))
         if known is None:
             known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
         return known
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """What a call asks, as it would have been recorded."""
+        """The match key of a call; if `numbered`, in the form in which the call would have been recorded."""
         asked = asked_by(call)
         return as_recorded(asked, self.redaction) if numbered else asked
 
     @property
     def replaces(self) -> bool:
-        """Whether a text may be another one in the recording than it was on its way."""
+        """Whether the redaction replaces texts, so that recorded texts may differ from those that were sent."""
         return self.redaction is not None and bool(self.redaction.replacements)
 
 
 class Playing(Queue):
-    """The exchanges of one recording on their way through one script."""
+    """A queue that plays the exchanges of one recording in one script."""
 
     def __init__(self, recording: Recording, name: str) -> None:
         super().__init__(name)
@@ -99,14 +99,14 @@ class Playing(Queue):
         self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
 
     def next(self, call: Call) -> Slot | None:
-        """The exchange that answers a call; of those of the same shape that were not played, one that is the same.
+        """The exchange that answers a call; with "shape", an unplayed exchange with an equal request comes first.
 
-        It is found at once however many there are: a client may ask thousands of times.
+        The search uses an index, because a client may make thousands of calls.
         """
         if not self.slots:
             return None
         exact = self.recording.match == "exact"
-        # To find every account id and signature in a request takes longer than all the rest, and few have any.
+        # Finding account ids and signatures in a request is the slowest step, and few requests contain any.
         found = None if self.recording.replaces else self._next(call, numbered=False)
         if found is None and (exact or self.recording.replaces):
             found = self._next(call, numbered=True)
@@ -122,12 +122,12 @@ class Playing(Queue):
             return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
         exact = key("exact", asked)
         if self._key("exact", first, numbered=numbered) == exact:
-            return first  # as where a session is played as it was recorded: the others need not be read
+            return first  # calls arrive in the recorded order: the other exchanges need not be read
         found = self._first("exact", exact, numbered=numbered)
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
-        """The first slot left of those with this key for a rule, in the order of the recording."""
+        """The first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
         index = self._indexes.get((rule, numbered))
         if index is None:
             index = self._indexes[rule, numbered] = {}
@@ -135,11 +135,11 @@ class Playing(Queue):
                 index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
         slots = index.get(wanted, deque())
         while slots and not slots[0].left:
-            slots.popleft()  # it never comes back
+            slots.popleft()  # a played slot stays played
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
-        """The first exchange left that is the same but for what it masks; it has the same shape."""
+        """The first unplayed exchange that equals the call except for masked texts; both have the same shape."""
         asked = self.recording.asked_by(call, numbered=True)
         shape, exact = key("shape", asked), key("exact", asked)
         for slot in self.slots:
@@ -153,19 +153,19 @@ class Playing(Queue):
         return self.recording.key(rule, self._numbers[id(slot)], numbered=numbered)
 
     def remove(self, slots: Iterable[Slot]) -> None:
-        """Take back some of its slots."""
+        """Remove slots from the queue."""
         super().remove(slots)
         self._indexes = {}
 
     def where(self, slot: Slot) -> str:
-        """The file and line of its exchange."""
+        """The file and line of a slot's exchange."""
         exchange = self.recording.exchanges[self._numbers[id(slot)]]
         return f"{self.recording.path}:{exchange.at}: "
 
     def explain(self, call: Call) -> Missed | None:
-        """Why no exchange answers a call, the nearest one and what differs."""
+        """The explanation why no exchange answers a call: the nearest exchange and the differences."""
         if self._all and not self.slots:
-            return None  # it was scripted for a while, which is over
+            return None  # the recording was scripted only temporarily and has been removed
         recording = self.recording
         numbered = recording.replaces or recording.match == "exact"
         state = State(
@@ -180,7 +180,7 @@ class Playing(Queue):
         return missed(state, call, recording.asked_by(call, numbered=numbered))
 
     def answers(self, call: Call) -> bool:
-        """Whether such a call was recorded."""
+        """Whether the recording contains a call of the same operation."""
         operation = asked_by(call).operation
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
 
@@ -188,13 +188,13 @@ class Playing(Queue):
 def recording(
     path: str | Path, *, match: Match = "shape", pace: float | str = 0.0, redaction: Redaction | None = None
 ) -> Recording:
-    """A recorded session, to be given wherever replies are: `fake.script(recording("recordings/weather.jsonl"))`.
+    """A recorded session, usable wherever replies are: `fake.script(recording("recordings/weather.jsonl"))`.
 
-    `match` says which exchange answers a call: "order", "exact" or "shape". `pace` is "recorded", or what the recorded
-    pauses are multiplied by; 0 is no pause. `redaction` is what was replaced when it was recorded: a call counts as
-    equal to a recorded one if only that tells them apart. Raises DamagedRecording for a file that is none, ReplyError
-    for a file that is not there. Warns with MaskedSecretWarning where a signature of reasoning, or bytes that are
-    replayed as they came, had to be masked.
+    `match` is the rule by which an exchange answers a call: "order", "exact" or "shape". `pace` is "recorded" or the
+    factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording: a call
+    equals a recorded call if they differ only in these. Raises DamagedRecording for a file that is no recording,
+    ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning, or bytes that are
+    replayed unchanged, had to be masked.
     """
     factor = check_how(match, pace)
     where = Path(path)
@@ -204,7 +204,7 @@ def recording(
     except OSError as error:
         raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
     for exchange in session.exchanges if session.has_masks else ():
-        with suppress(DamagedRecording):  # which it says when it is used
+        with suppress(DamagedRecording):  # an invalid exchange raises when it is used
             for place in filter(_IS_EXACT.search, exchange.masked):
                 warnings.warn(
                     f"{where}:{exchange.at}: {place}: masked when it was recorded, so it is not what Bedrock sent.",
@@ -215,11 +215,11 @@ def recording(
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
-"""A place whose text is good only as it was: a signature, encrypted reasoning, or bytes that no JSON says."""
+"""The path of a text that is useless once masked: a signature, encrypted reasoning, or raw bytes."""
 
 
 def check_how(match: object, pace: Any) -> float:
-    """What pauses are multiplied by. Raises ReplyError for a `match` or a `pace` that is none."""
+    """The factor for the recorded pauses. Raises ReplyError for an invalid `match` or `pace`."""
     if match not in MATCHES:
         raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
     if pace == _RECORDED:

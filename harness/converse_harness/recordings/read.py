@@ -1,7 +1,7 @@
-"""Reading a recording: all of it at once, or each of its exchanges when it is used.
+"""Reading a recording: the whole file at once, or each exchange when it is first used.
 
-A file of thousands of exchanges is opened in a moment: to find where they begin takes no decoding, and nearly every
-call asks for the next one. What is wrong with a file is raised in the same words either way.
+A file with thousands of exchanges opens quickly: finding where they begin needs no JSON decoding, and nearly every
+call uses the next exchange. Both ways of reading raise the same errors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from converse_harness.recordings.replies import Answer, RecordedExchange, Record
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
-"""A line has what was recorded inside of itself, and the bytes of media in an object of their own."""
+"""The deepest nesting of a line, which adds levels around recorded JSON and around references to media."""
 
 _BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
-    """A file that is no recording of this version: `path`, `line` (from 1), what is wrong with it, what to do."""
+    """A file that is no valid recording of this version: `path`, `line` (from 1), `problem` and `advice`."""
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}")
@@ -48,9 +48,9 @@ class DamagedRecording(DamagedData):
 
 
 def read(path: Path, *, legal: bool = True) -> RecordedSession:
-    """The session that a file holds. Raises DamagedRecording, and OSError for a file that cannot be read.
+    """The session in a file. Raises DamagedRecording, and OSError for a file that cannot be read.
 
-    `legal`: what AWS would not have sent is refused, unless the call says that it is meant.
+    `legal`: an answer that AWS would not have sent raises too, unless its call declares `faults`.
     """
     return parse(text_of_file(path), path, legal=legal)
 
@@ -67,7 +67,7 @@ def text_of_file(path: Path) -> str:
 
 
 def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
-    """The session that a text holds. A line may end in CRLF, and the last one in nothing. Raises DamagedRecording.
+    """The session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
     `legal` as for `read`.
     """
@@ -81,7 +81,7 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
-    """The session of lines that have no problems."""
+    """The session made of lines in which `problems_of` finds no errors."""
     parts = Parts.of(lines)
     return RecordedSession(
         lines[0],
@@ -93,14 +93,14 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange that these lines are, the first of them at this line of the file."""
+    """The exchange made of these lines; `at` is the number of the first line in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
 
 
 def violations(session: RecordedSession) -> Iterator[Problem]:
-    """What AWS would not have sent, in the answers that are not said to be faulty."""
+    """The content that AWS would not have sent, in the answers whose calls declare no `faults`."""
     return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
 
 
@@ -118,9 +118,9 @@ def _refuse(problems: Iterable[Problem], path: object) -> None:
 
 
 class Rows:
-    """The lines of a file as they stand; what they hold is read one by one.
+    """The lines of a file as text; each line is decoded separately, on demand.
 
-    Raises DamagedRecording for a text that has none, or whose first is not the header of a recording of this version.
+    Raises DamagedRecording for an empty text, a byte order mark, or a first line that is no header of this version.
     """
 
     def __init__(self, text: str, path: object) -> None:
@@ -145,7 +145,7 @@ class Rows:
     def as_written(self, number: int) -> Line:
         """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
-        # What is usual is tried, not asked for: there are thousands of lines.
+        # The usual case is tried first, without checks in advance: there are thousands of lines.
         try:
             value, end = _scan(row, 0)
         except (ValueError, RecursionError, StopIteration):
@@ -156,7 +156,7 @@ class Rows:
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
-        """The same with its media in it again. Raises DamagedRecording."""
+        """The JSON object on a line, with its media read from their files. Raises DamagedRecording."""
         line = self.as_written(number)
         if not self._has_media:
             return line
@@ -182,7 +182,7 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """What a line that is not as usual holds, or what is wrong with it."""
+    """The JSON object on an unusual line. Raises DamagedRecording with the reason if there is none."""
     row = row.strip(" \t\r")
     if not row:
         raise DamagedRecording(path, number, "this line is empty.", "Delete it.")
@@ -221,21 +221,21 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""How lines begin but the header, unless somebody has changed the order of their keys or their spaces."""
+"""How every line except the header begins, unless somebody changed the order of its keys or its spaces."""
 
 _MASKED: Final = '"masked"'
 
 
 def open_file(path: Path) -> RecordedSession:
-    """The session that a file holds. Raises DamagedRecording for a file that is none, and OSError.
+    """The session in a file. Raises DamagedRecording for a file that is no recording, and OSError.
 
-    What is wrong with an exchange is raised as DamagedRecording when that is asked for its call or its answer.
+    An invalid exchange raises DamagedRecording when its `call` or `answer` is first read.
     """
     return open_text(text_of_file(path), path)
 
 
 def open_text(text: str, path: object = "<recording>") -> RecordedSession:
-    """The session that a text holds, as for `open_file`."""
+    """The session in a text, read on demand as by `open_file`."""
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
@@ -243,9 +243,9 @@ def open_text(text: str, path: object = "<recording>") -> RecordedSession:
 
 
 class _OpenFile(Rows):
-    """The lines of a recording, and with which of them its exchanges begin.
+    """The lines of a recording, and the numbers of the lines with which its exchanges begin.
 
-    That is seen without decoding where the file `is_usual`: as the recorder writes it.
+    These are found without decoding if the file `is_usual`, which means: formatted as the recorder writes it.
     """
 
     def __init__(self, text: str, path: object) -> None:
@@ -266,7 +266,7 @@ class _OpenFile(Rows):
         self._parts = Parts(named, self._part, self._answered)
 
     def exchanges(self) -> Iterator[RecordedExchange]:
-        """Its exchanges, each of which is read when it is asked for its call or its answer."""
+        """The exchanges; each one is read when its `call` or `answer` is first used."""
         for number, at in enumerate(self.starts, 1):
             yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
 
@@ -277,7 +277,7 @@ class _OpenFile(Rows):
             return self._parts.whole(call, at)
         except MissingPart as error:
             for each in self._parts.line_of.values():
-                self._part(each)  # which may say why
+                self._part(each)  # raises if the part itself is invalid
             raise DamagedRecording(self.path, at, str(error)) from error
 
     def _answer(self, at: int, call: Line) -> Answer:
@@ -288,7 +288,7 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """The lines of an answer; of a call without one, which is line `at`, the line that is in its place."""
+        """The lines of the answer to the call on line `at`; if it has no answer, the line after the call, if any."""
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 
@@ -298,6 +298,6 @@ class _OpenFile(Rows):
         return part
 
     def _answered(self, number: int) -> Sequence[Line]:
-        """The lines of the exchange of a call, by its number from 1."""
+        """The lines of an exchange, by the number of its call, from 1."""
         at = self.starts[number - 1]
         return [self.line(at), *self._after(at)]

@@ -1,4 +1,4 @@
-"""One exchange of a recording, a request and its answer as lines, and the Reply that gives the same answer again."""
+"""One exchange of a recording, which is a request and its answer as lines, and the Reply that repeats the answer."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from converse_harness.stream.http import (
 )
 
 Answer = tuple[Line, tuple[Line, ...], Line | None]
-"""The lines of an answer: its head, its events, and its end where that was none."""
+"""The lines of an answer: its head, its events, and its end, or None if it ended well."""
 
 
 class RecordedExchange:
     """One request and its answer.
 
-    `at` is the number of its first line in the file, counted from 1; `call` that line, with the whole request; `head`
-    the line of the answer's head, or of what failed in its place; `events` the lines of its stream; `end` the line of
-    an end that was none.
+    `at` is the number of its first line in the file, counted from 1; `call` is this line, with the whole request;
+    `head` the line of the answer's head, or of the failure in its place; `events` the lines of its stream; `end` the
+    line of a bad end, None if the answer ended well.
     """
 
     __slots__ = ("_answer", "_call", "at")
@@ -46,7 +46,7 @@ class RecordedExchange:
 
     @classmethod
     def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
-        """One that is read when it is asked for its call, and then for its answer to that."""
+        """An exchange read on demand: `call()` returns its call, and `answer` returns the answer to this call."""
         exchange = cls(at, {}, {})
         exchange._call, exchange._answer = call, answer
         return exchange
@@ -72,7 +72,7 @@ class RecordedExchange:
 
     @property
     def head(self) -> Line:
-        """The line of the answer's head, or of what failed in its place."""
+        """The line of the answer's head, or of the failure in its place."""
         return self.answer[0]
 
     @property
@@ -82,12 +82,12 @@ class RecordedExchange:
 
     @property
     def end(self) -> Line | None:
-        """The line of an end that was none."""
+        """The line of a bad end; None if the answer ended well."""
         return self.answer[2]
 
     @property
     def operation(self) -> str:
-        """The AWS operation, or method and path where it is none of Bedrock's."""
+        """The AWS operation; method and path for a request that is no Bedrock operation."""
         return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
 
     @property
@@ -97,27 +97,27 @@ class RecordedExchange:
 
     @property
     def request(self) -> Mapping[str, Any]:
-        """The request's JSON object, empty where it was something else."""
+        """The JSON object in the request's body; empty if the body is something else."""
         return object_of(self.call.get("request"))
 
     @property
     def faults(self) -> list[str]:
-        """What is known to be wrong in its answer, and meant."""
+        """The intended faults of the answer, as texts."""
         return list(self.call.get("faults", ()))
 
     @property
     def masked(self) -> list[str]:
-        """The places in it where a secret was."""
+        """The places in the exchange where `***` replaces a secret."""
         return list(self.call.get("masked", ()))
 
     def lines(self) -> list[Line]:
-        """Its lines in the order of the file."""
+        """The lines of the exchange, in the order of the file."""
         return [self.call, self.head, *self.events, *([] if self.end is None else [self.end])]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedSession:
-    """What a file holds: its header line and its exchanges; whether any of these may have masks."""
+    """The content of a file: its header line and its exchanges. `has_masks`: these may contain masked secrets."""
 
     header: Line
     exchanges: tuple[RecordedExchange, ...]
@@ -125,14 +125,14 @@ class RecordedSession:
 
 
 _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
-"""What a request id has where a recorder has hidden it; AWS's are UUIDs."""
+"""A pattern in request ids that a recorder has masked; the request ids of AWS are UUIDs."""
 
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""What plain Converse answers beside the message and the stop reason, in the order of `assemble`'s Response."""
+"""The members of a Converse response beside message and stop reason, in the order of `assemble`'s Response."""
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
-    """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
+    """The Reply with the recorded answer; its pauses are the recorded ones times `pace`, and 0 means no pauses."""
     events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
@@ -140,7 +140,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream; where each is one event and none has a pause, in the form that is sent in runs."""
+    """The chunks of a stream; StreamChunks, which is faster to send, if each chunk is one event without a pause."""
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
     if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):
@@ -179,7 +179,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
 
 
 def _request_id(exchange: RecordedExchange) -> str:
-    """The recorded one; a valid one, the same each time, in the place of a recorder's placeholder."""
+    """The recorded request id; if it is a recorder's placeholder, a valid id that is the same each time."""
     known: str = exchange.head.get("requestId", NO_REQUEST_ID)
     if not _PLACEHOLDER.search(known):
         return known
@@ -187,7 +187,7 @@ def _request_id(exchange: RecordedExchange) -> str:
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
-    """The usual headers in their order, with what was recorded in their place, and then the others."""
+    """The usual headers in order, with recorded values where they differ, followed by the other recorded headers."""
     unusual: dict[str, str | None] = dict(head.get("headers", {}))
     for name, value in usual:
         if name == "x-amzn-RequestId" and "requestId" not in head:
@@ -201,7 +201,7 @@ def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str
 
 
 def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:
-    """What the answer means."""
+    """The body of the Reply: a message, events or an error, or else a short description."""
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))

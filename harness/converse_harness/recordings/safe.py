@@ -1,4 +1,4 @@
-"""The lines of a session that may be written: secrets are masked, and an exchange is left out where they cannot be."""
+"""The lines of a session that may be written: secrets are masked; an exchange in which they cannot be is left out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADVICE: Final = (
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written: its number in the session, from 0, what was asked, and the secrets in it."""
+    """An exchange that is not written: its number in the session, from 0, its operation or method, and its secrets."""
 
     number: int
     asked: str
@@ -30,7 +30,7 @@ class LeftOut(NamedTuple):
 
 
 class SafeLines(NamedTuple):
-    """Lines without a secret: where one was `masked`, by their own line numbers, and which exchanges are `left_out`."""
+    """Lines without secrets; `masked` are the places of masked secrets in `lines`, `left_out` the missing exchanges."""
 
     lines: list[Line]
     masked: tuple[Leak, ...] = ()
@@ -38,7 +38,7 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
-    """The lines of a file as they are written; `kept` of them, at the beginning, were written before, and all stay."""
+    """The lines of a file as they may be written; the first `kept` lines were written before, and all of them stay."""
     own = own_secrets()
     redacted = redaction.redacted(lines, kept, own)
     made, masked = redacted.lines, list(redacted.unexpected)
@@ -63,7 +63,7 @@ def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> Sa
 
 
 def said_of_masked(masked: Sequence[Leak], where: object) -> str:
-    """What people are told of masks in the file `where`; nothing where there are none."""
+    """The report about masked secrets in the file `where`; empty if there are none."""
     if not masked:
         return ""
     listed = _listed([f"  {where}:{leak.line}: {leak}" for leak in masked])
@@ -71,7 +71,7 @@ def said_of_masked(masked: Sequence[Leak], where: object) -> str:
 
 
 def said_of_left_out(safe: SafeLines, where: object) -> str:
-    """What people are told of exchanges that are not in the file `where`; nothing where all are."""
+    """The report about exchanges left out of the file `where`; empty if there are none."""
     if not safe.left_out:
         return ""
     places = [f"  call {each.number + 1}, {each.asked}: {leak}" for each in safe.left_out for leak in each.leaks]

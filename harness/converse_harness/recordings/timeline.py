@@ -1,6 +1,6 @@
-"""An exchange as a person reads it: what was asked, and what came when, text in the pieces in which it streamed.
+"""An exchange as rows for people: the request, then the answer with times, and its texts in the pieces that arrived.
 
-Nothing here trusts the answer: an illegal one is told as far as it can be read, and the rest as the JSON that it is.
+Nothing here relies on a legal answer: whatever cannot be interpreted is shown as JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
 
 _NOTHING_DONE: Final = "NONE"
-"""The action of a guardrail that let something pass."""
+"""The action in a guardrail's finding that changed nothing."""
 
 _COUNTED: Final = {
     "inputTokens": "in",
@@ -27,25 +27,25 @@ _COUNTED: Final = {
     "cacheReadInputTokens": "read from cache",
     "cacheWriteInputTokens": "written to cache",
 }
-"""The counts of a usage, and how they are called."""
+"""Member of `usage` -> its label in the row."""
 
 
 class Piece(NamedTuple):
-    """A part of a text, and the milliseconds after which it came; None for what was asked."""
+    """A piece of a text, and its time in milliseconds after the request; None for texts of the request."""
 
     at: int | None
     text: str
 
 
 class TimelineRow(NamedTuple):
-    """One thing that was asked or answered: what it is, and its text in pieces."""
+    """One item of a request or an answer: its label, and its text in pieces."""
 
     label: str
     pieces: tuple[Piece, ...]
 
 
 def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
-    """What the request says: the system prompt, the tools, and the last message."""
+    """The rows of a request: system prompt, tools, number of earlier messages, and last message."""
     request, call = exchange.request, exchange.call
     for block in objects_of(request.get("system")):
         yield from _block_rows(block, None, "system")
@@ -65,7 +65,7 @@ def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
 
 
 def answered(exchange: RecordedExchange) -> Iterator[TimelineRow]:
-    """What came, in its order."""
+    """The rows of an answer, in the order in which it arrived."""
     head = exchange.head
     yield from (_row("fault", None, fault) for fault in exchange.faults)
     body = body_bytes("body", head)
@@ -100,7 +100,7 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
 
 
 class _Stream:
-    """The rows of a stream. What is open is told when it is closed."""
+    """The rows of a stream. The row of a block is yielded when the block ends."""
 
     def __init__(self) -> None:
         self._label = ""
@@ -108,7 +108,7 @@ class _Stream:
         self._start: Mapping[str, Any] = {}
 
     def rows(self, line: Line) -> Iterator[TimelineRow]:
-        """What a line adds: nothing while a block goes on."""
+        """The rows that a line completes; none while a block continues."""
         at: int = line["t"]
         name, members = event_of(line) or ("", {})
         delta: Any = members.get("delta") if name == "contentBlockDelta" else None
@@ -139,7 +139,7 @@ class _Stream:
             yield _row(name, at, _json(members))
 
     def closed(self) -> Iterator[TimelineRow]:
-        """What is open, as a whole."""
+        """The row of the open block, which ends here; no row if no block is open."""
         label, pieces, start = self._label, self._pieces, self._start
         self._label, self._pieces, self._start = "", [], {}
         if label == "tool_use":
@@ -150,7 +150,7 @@ class _Stream:
 
 
 def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[TimelineRow]:
-    """A content block that came as a whole; `label` is that of a plain text."""
+    """The rows of a complete content block; `label` is the label for plain text."""
     match block:
         case {"text": str(text)}:
             yield _row(label, at, text)
@@ -217,13 +217,13 @@ def _redacted(data: str) -> str:
 
 
 def _texts(blocks: object, between: str = " ") -> str:
-    """The texts of blocks, and the JSON of those that are something else."""
+    """The texts of blocks, joined; a block without a text is written as JSON."""
     texts = ((each.get("text"), each.get("json", each)) for each in objects_of(blocks))
     return between.join(text if isinstance(text, str) else _json(other) for text, other in texts)
 
 
 def _delta(delta: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What a delta adds to: the label and the text; None where it is not as it should be."""
+    """The label and the text of a delta; None for a delta of an unknown form."""
     match delta:
         case {"text": str(text)}:
             return "text", text

@@ -1,4 +1,4 @@
-"""How people write replies. Everything is checked against AWS's model at the line that writes it.
+"""Functions that make replies. Each function checks its arguments against AWS's model when it is called.
 
 Messages, blocks and events are the plain dicts of the AWS API. The Endpoint fills in realistic values for anything left
 out: token usage, latency, tool use ids.
