@@ -29,7 +29,7 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 comes first."""
 
 _USUAL: Final = {"text": 3, "toolUse": 1, "reasoningContent": 2}
-"""Kind of block -> its weight in addition to the weight of the rare kinds, 1; rare kinds take longest to draw."""
+"""Kind of block -> its additional weight in draws. Every kind has weight 1; the rare kinds take longest to draw."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 """Tools that the service runs itself; their results have the type `<name>_result`."""

@@ -19,7 +19,7 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 Document = Mapping[str, Any]
 
 MOST_PAGES: Final = 100
-"""The assumed number of pages if a document's pages cannot be counted; Anthropic's models read at most as many."""
+"""The assumed number of pages if a document's pages cannot be counted; Anthropic's models read no more pages."""
 
 _MOST_CHARACTERS: Final = 10_000
 _MOST_PARTS: Final = 20
@@ -50,7 +50,7 @@ def citations(
 
     Ranges are half open; characters and chunks are counted from 0, pages from 1. A citation of a web page may lack
     `title` and `sourceContent`. Source: recorded answers of Claude and Nova; AWS's model. Raises InvalidArgument, when
-    drawn, for unknown kinds, and for kinds by which this document is not cited.
+    drawn, for unknown kinds, and for kinds that do not fit the document.
 
     >>> from hypothesis import find
     >>> policy = {"name": "policy", "source": {"text": "Twenty days."}}

@@ -76,7 +76,7 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Make a strategy that is loaded at its first draw: a module's function, or an entry of the table."""
+    """Make a strategy that is loaded at its first draw from a module's function, or from an entry of its TABLE."""
 
     def load(_: object) -> SearchStrategy[Any]:
         found = getattr(import_module(place), name)

@@ -39,7 +39,8 @@ _UNMODELLED: Final = {
     _UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
     _ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
 }
-"""Their names on the wire: exception names that are in no model, and error codes that AWS uses elsewhere."""
+"""Name in `stream_errors` -> strategy for the name on the wire: an exception that is in no model, or an error code that
+AWS uses elsewhere."""
 
 _WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
 _DURATIONS: Final = st.integers(0, 3600)

@@ -146,8 +146,8 @@ class ServerThread:
             loop.call_soon(ready.set)
             loop.run_forever()
             loop.remove_reader(bound)
-            # A connection that was just accepted is added to `connections` one or two turns of the event loop later;
-            # a cut connection is removed as late. If the server closed earlier, their sockets would stay open.
+            # The loop needs one or two turns to add an accepted connection to `connections` and to remove a cut one.
+            # If the server closed earlier, asyncio would lose track of the open sockets of these connections.
             while self.connections or asyncio.all_tasks(loop):
                 for connection in [*self.connections]:
                     connection.cut()
@@ -164,7 +164,7 @@ class ServerThread:
         try:
             for number in [self._socket.fileno() if self._socket else -1, *(c.fileno() for c in self.connections)]:
                 if number >= 0:
-                    # After os.close(), the number could be reused, and a socket object could later close another file.
+                    # With os.close(), the number could be reused, and the socket object would then close another file.
                     os.dup2(nowhere, number, inheritable=False)
         finally:
             os.close(nowhere)
@@ -173,7 +173,7 @@ class ServerThread:
     def _in_thread(
         self, give: Callable[[], TransportExchange], answered: Callable[[TransportExchange], None], forwards: bool
     ) -> None:
-        """Run `give` (a scripted function or a forwarded call) in a new thread; the loop passes the result on."""
+        """Run `give` (a scripted function or a forwarded call) in a new thread; then call `answered` in the loop."""
         loop = self._loop
         assert loop is not None  # the loop calls this method
 

@@ -2,8 +2,8 @@
 
     header = name length u8, name in UTF-8, type u8, value
 
-A bool has no value bytes: its type byte is its value. Numbers are signed and big-endian, a UUID has 16 bytes, and a
-string or byte array follows its length (u16). Bedrock sends only strings, so values of other types are kept as bytes.
+A bool has no value bytes: its type byte is its value. Numbers are signed and big-endian, a UUID has 16 bytes, and the
+length (u16) precedes a string or byte array. Bedrock sends only strings, so values of other types are kept as bytes.
 """
 
 from __future__ import annotations

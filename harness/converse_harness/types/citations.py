@@ -10,7 +10,7 @@ class CitationsConfig(TypedDict):
 
 
 class DocumentCharLocation(TypedDict, total=False):
-    """A range of characters in the document with this index in the request; all three numbers count from 0."""
+    """A range of characters of a document; `documentIndex` is its index in the request. All numbers count from 0."""
 
     documentIndex: int
     start: int

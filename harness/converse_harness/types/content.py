@@ -73,8 +73,8 @@ class ContentBlock(TypedDict, total=False):
 class SystemContentBlock(TypedDict, total=False):
     """A part of the system prompt: a text, or a cache point.
 
-    This is the type of strands-agents 1.62; in the documentation that the other types follow, it lacks `cachePoint`
-    and has `guardContent`.
+    This is the type of strands-agents 1.62; the documentation that the other types follow has `guardContent` instead of
+    `cachePoint`.
     """
 
     cachePoint: CachePoint

@@ -34,7 +34,7 @@ StopReason: TypeAlias = Literal[
     "stop_sequence",
     "tool_use",
 ]
-"""Why an answer, or an agent's loop, ended.
+"""The reason why an answer, or an agent's loop, ended.
 
 Models stop with `content_filtered`, `end_turn`, `guardrail_intervened`, `max_tokens`, `stop_sequence` and `tool_use`.
 An agent also stops with `interrupt` (the agent waits for a person). In strands-agents 1.62, but not in the

@@ -79,14 +79,14 @@ class ContentPolicy(TypedDict):
 
 
 class CustomWord(TypedDict):
-    """A word of the guardrail's own list; `match` is its form in the text."""
+    """A word of the guardrail's own list that was found; `match` is the word as it is in the text."""
 
     action: Literal["BLOCKED"]
     match: str
 
 
 class ManagedWord(TypedDict):
-    """A word of AWS's list; `match` is its form in the text."""
+    """A word of AWS's list that was found; `match` is the word as it is in the text."""
 
     action: Literal["BLOCKED"]
     match: str
@@ -101,7 +101,7 @@ class WordPolicy(TypedDict):
 
 
 class PIIEntity(TypedDict):
-    """A piece of personal data; `match` is its form in the text."""
+    """A piece of personal data that was found; `match` is the piece as it is in the text."""
 
     action: GuardrailAction
     match: str

@@ -117,7 +117,7 @@ class ExtractionTriggerContext:
 
 
 class ExtractionTrigger(ABC):
-    """Decides when to extract; `name` appears in logs."""
+    """Decides when to start an extraction; `name` appears in logs."""
 
     name: str
 
@@ -218,7 +218,7 @@ InjectionTriggerPredicate: TypeAlias = InjectionTrigger | Callable[[InjectionCon
 
 
 class InjectionConfig(TypedDict, total=False):
-    """When to inject memories into requests."""
+    """Settings for the injection of memories into requests: `trigger` decides when to inject."""
 
     trigger: InjectionTriggerPredicate
 

@@ -31,7 +31,7 @@ class SessionType(str, Enum):  # noqa: UP042  (as in Strands: str() of it is 'Se
 
 
 def encode_bytes_values(obj: Any) -> Any:
-    """Copy nested dicts and lists, and replace bytes with marked dicts of base64, so that JSON can represent the copy.
+    """Return a copy of nested dicts and lists in which marked base64 dicts replace all bytes, for storage as JSON.
 
     >>> encode_bytes_values({"source": {"bytes": b"GIF89a"}})
     {'source': {'bytes': {'__bytes_encoded__': True, 'data': 'R0lGODlh'}}}
@@ -49,7 +49,7 @@ def encode_bytes_values(obj: Any) -> Any:
 
 
 def decode_bytes_values(obj: Any) -> Any:
-    """Copy nested dicts and lists, and replace marked dicts with their bytes; the inverse of `encode_bytes_values`.
+    """Return a copy of nested dicts and lists in which bytes replace marked dicts; inverse of `encode_bytes_values`.
 
     >>> decode_bytes_values([{"__bytes_encoded__": True, "data": "R0lGODlh"}])
     [b'GIF89a']

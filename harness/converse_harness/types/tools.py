@@ -113,7 +113,7 @@ ToolGenerator: TypeAlias = AsyncGenerator[Any, None]
 class ToolFunc(Protocol):
     """A function that runs a tool, such as `echo`.
 
-    The arguments are a ToolUse and any others; the result is a ToolResult or an awaitable of a ToolResult.
+    The function takes a ToolUse and further arguments; it returns a ToolResult or an awaitable of a ToolResult.
     """
 
     __name__: str
