@@ -1,4 +1,4 @@
-"""Strategies for content blocks that ConverseStream can send, and for the messages of the assistant made of them."""
+"""Strategies for content blocks that ConverseStream can send, and for assistant messages made of such blocks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
     "toolResult": ("ContentBlockStart", "toolResult"),
     "image": ("ContentBlockStart", "image"),
 }
-"""The member of AWS's model that a block is streamed by: an older botocore lacks some. The simplest block first."""
+"""Kind of block -> the shape and member of AWS's model that stream it; older botocores lack some. The simplest block
+comes first."""
 
 _USUAL: Final = {"text": 3, "toolUse": 1, "reasoningContent": 2}
-"""How much more often a kind comes than the rare ones do, which also take longest to draw."""
+"""Kind of block -> its additional weight in draws. Every kind has weight 1; the rare kinds take longest to draw."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 """Tools that the service runs itself; their results have the type `<name>_result`."""
@@ -44,8 +45,8 @@ def streamable() -> tuple[str, ...]:
 def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> Block:
     """AWS ContentBlocks that ConverseStream can send: text, reasoning, tool uses, citations, images, server tools.
 
-    `kinds` are members of ContentBlock; `texts` is a strategy for texts. A toolResult is that of a server tool. Raises
-    InvalidArgument, when drawn, for a kind that cannot be streamed.
+    `kinds` are members of ContentBlock; `texts` is a strategy for texts. A toolResult is the result of a server tool.
+    Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
     >>> find(streamable_blocks(kinds=["text", "toolUse"]), lambda block: True)
@@ -66,8 +67,8 @@ def assistant_messages(
 ) -> Message:
     """Messages of the assistant, of blocks that ConverseStream can send.
 
-    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
-    for texts. A result of a server tool brings the use that it answers, so there may be more than `max_blocks`. Raises
+    `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. The
+    result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Raises
     InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
@@ -80,7 +81,7 @@ def assistant_messages(
 
 
 def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
-    """Draw one block of some kind; a result of a server tool is drawn together with the use before it."""
+    """Draw one block of one of these kinds; before the result of a server tool, also draw its tool use."""
     kind = draw(sampled(_weighted(kinds)))
     block = draw_block(draw, kind, texts)
     return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
@@ -88,8 +89,8 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Blo
 
 @cached
 def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    """Strategy for the content of one assistant message: tool use ids are unique, a server tool's result follows its
-    use.
+    """Strategy for the content of one assistant message: tool use ids are unique, and a server tool's result follows
+    its tool use.
     """
     return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
@@ -154,7 +155,8 @@ _INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
     st.dictionaries(leaves.texts(), leaves.texts(), min_size=1, max_size=1),
     leaves.json_objects(),
 )
-"""Inputs of tools, two of three of them simple: an object takes longer to draw than all the rest of a block."""
+"""Inputs of tools. Two of the three alternatives are simple, because any JSON object takes longer to draw than the rest
+of a block."""
 
 _REASONING_FORMS: Final = st.sampled_from(("unsigned", "signed", "redacted"))
 _RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
@@ -170,4 +172,4 @@ _BLOCKS: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
     "toolResult": lambda texts: _tool_result(),
     "image": lambda texts: images(sources=("bytes",)),
 }
-"""What is in a block of each kind."""
+"""Kind of block -> function that makes a strategy for the block's content from a strategy for texts."""

@@ -1,4 +1,4 @@
-"""How to break each rule for requests, with requests that break no other rule."""
+"""For each rule for requests, a change that makes a request break this rule and no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Json
 
 Break = Callable[[st.DrawFn, Json], None]
-"""Breaks a rule in the keyword arguments of boto3's `converse`; what is in them stays as it is."""
+"""Changes the keyword arguments of boto3's `converse` so that they break a rule; nested values are not mutated."""
 
 
 def _user(*content: Json) -> Json:
@@ -37,14 +37,15 @@ def _document(name: str, **source: Any) -> Json:
 
 
 _MISSPELT: Final = "arn:aws:bedrock:us-east-1:123456789012:imported-model/my-model"
-"""The ids of imported models have twelve characters. The account is AWS's example."""
+"""A model id that is not well-formed: the ids of imported models have twelve characters. The account is AWS's
+example."""
 
 _TEXT: Final[Json] = {"text": "0"}
 _S3: Final = {"s3Location": {"uri": "s3://abc/file"}}
 
 
 def _png(width: int = 1) -> bytes:
-    """The beginning of a PNG file, as far as the rules read it."""
+    """The beginning of a PNG file, up to the last byte that the rules read."""
     return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + b"\0\0\0\1\x08\0\0\0\0"
 
 
@@ -58,7 +59,7 @@ _CACHE_POINT: Final[Json] = {"cachePoint": {"type": "default"}}
 
 
 def _add(*messages: Json, tools: bool = False) -> Break:
-    """Add a message with further blocks at the end, and perhaps a tool."""
+    """Append messages to the conversation and, if `tools` is true, offer a tool."""
 
     def add(draw: st.DrawFn, request: Json) -> None:
         request["messages"] = [*request["messages"], *messages]
@@ -69,7 +70,7 @@ def _add(*messages: Json, tools: bool = False) -> Break:
 
 
 def _tell(*content: Json) -> Break:
-    """Add blocks to the last message."""
+    """Append content blocks to the last message."""
 
     def tell(draw: st.DrawFn, request: Json) -> None:
         *others, last = request["messages"]
@@ -79,12 +80,12 @@ def _tell(*content: Json) -> Break:
 
 
 def _used(uses: Collection[Json], results: Collection[Json]) -> Break:
-    """Add messages at the end in which tools were used, with these results."""
+    """Append an assistant message with tool uses and a user message with results, and offer a tool."""
     return _add(_assistant(*uses), _user(*results), tools=True)
 
 
 def _say(values: st.SearchStrategy[Json]) -> Break:
-    """Set members of the request."""
+    """Set members of the request to drawn values."""
 
     def say(draw: st.DrawFn, request: Json) -> None:
         request.update(draw(values))
@@ -107,7 +108,7 @@ def _offered(
     names: Iterable[str] = ("look",),
     more: Iterable[Json] = (),
 ) -> Break:
-    """Offer tools with these names, perhaps with another schema, then other entries, perhaps with a toolChoice."""
+    """Set a toolConfig: tools with these names and a drawn schema (or a plain one), `more` entries, a toolChoice."""
 
     def offer(draw: st.DrawFn, request: Json) -> None:
         schema = {"json": {"type": "object"} if schemas is None else draw(schemas)}
@@ -118,7 +119,7 @@ def _offered(
 
 
 def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
-    """Enable thinking in this way."""
+    """Enable thinking with the drawn settings, remove inferenceConfig and toolConfig, and apply further changes."""
 
     def think(draw: st.DrawFn, request: Json) -> None:
         request.pop("inferenceConfig", None)
@@ -166,7 +167,7 @@ _UNMODELLED: Final[st.SearchStrategy[Json]] = st.sampled_from(
         {"toolConfig": {"tools": [{"toolSpec": {"name": "a b", "inputSchema": {"json": {"type": "object"}}}}]}},
     )
 )
-"""boto knows minima, and no maxima, patterns or enums."""
+"""Values that AWS's model forbids and boto sends: boto checks minima, but no maxima, patterns or enums."""
 _NO_OBJECTS: Final = st.sampled_from((1, "0", True, [0]))
 _AS_IT_IS: Final = _members()
 
@@ -295,7 +296,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "llama_images_are_of_their_format": _tell(_image("jpeg")),
     "some_results_are_not_empty": _used([_use("a")], [_result("a")]),
 }
-"""How each rule is broken; a request of boto's can break no others, for it does not send them."""
+"""Rule -> the change that breaks it. A request from boto cannot break other rules: boto does not send such requests."""
 
 
 _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -305,9 +306,9 @@ _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
 }
-"""Rules about members that older versions of botocore do not know, and so do not send."""
+"""Rule about a member that older versions of botocore cannot send -> the member's shape and name."""
 
 
 def breakable() -> list[str]:
-    """The rules that a request from the installed boto can break."""
+    """The names of the rules that a request from the installed boto can break."""
     return [name for name in BREAKS if name not in _NEEDS or bedrock.has_member(*_NEEDS[name])]

@@ -19,7 +19,7 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 Document = Mapping[str, Any]
 
 MOST_PAGES: Final = 100
-"""Pages of a document whose pages cannot be counted here; also what Anthropic's models read of one."""
+"""The assumed number of pages if a document's pages cannot be counted; Anthropic's models read no more pages."""
 
 _MOST_CHARACTERS: Final = 10_000
 _MOST_PARTS: Final = 20
@@ -41,16 +41,16 @@ def citations(
 ) -> dict[str, Any]:
     """AWS Citations (as well CitationsDeltas), for every member of CitationLocation that the installed botocore has.
 
-    `document` is the DocumentBlock or SearchResultBlock that is cited, or a ContentBlock that holds one: the location
-    is then inside it, `title` its name, and `sourceContent` what stands there. A text, or the bytes of a txt, md, csv
-    or html, is cited by character; `content` by chunk; a search result by the blocks of its content; anything else by
-    page, with a `sourceContent` of `texts`, since pages are counted but not read. `index` is its place among the
-    documents (or search results) of the request, any of 0 to 4 if not given; `kinds` are some of the members of
-    CitationLocation; `texts` is a strategy for texts.
+    `document` is the cited DocumentBlock or SearchResultBlock, or a ContentBlock that contains one: the location is
+    then inside the document, `title` is its name, and `sourceContent` is the cited passage. A text, or the bytes of a
+    txt, md, csv or html, is cited by character; `content` by chunk; a search result by the blocks of its content; any
+    other document by page, with a `sourceContent` drawn from `texts`, since pages are counted but not read. `index` is
+    the document's index among the documents (or search results) of the request, by default any of 0 to 4; `kinds` are
+    members of CitationLocation; `texts` is a strategy for texts.
 
-    Ranges are half open, characters and chunks counted from 0 and pages from 1; a web page may come without `title` and
-    `sourceContent`. Source: recorded answers of Claude and Nova; AWS's model. Raises InvalidArgument, when drawn, for
-    kinds that there are not, or not of this document.
+    Ranges are half open; characters and chunks are counted from 0, pages from 1. A citation of a web page may lack
+    `title` and `sourceContent`. Source: recorded answers of Claude and Nova; AWS's model. Raises InvalidArgument, when
+    drawn, for unknown kinds, and for kinds that do not fit the document.
 
     >>> from hypothesis import find
     >>> policy = {"name": "policy", "source": {"text": "Twenty days."}}
@@ -89,8 +89,8 @@ def citations_content_blocks(
 ) -> dict[str, Any]:
     """AWS CitationsContentBlocks that can be streamed: one generated text, and one or more citations that it leans on.
 
-    Where all citations are of the web there may be no generated text, as Nova's grounding does it. Arguments and errors
-    are those of `citations()`.
+    If all citations are of web pages, the generated text may be missing, as in answers of Nova's grounding. Arguments
+    and errors are those of `citations()`.
 
     >>> from hypothesis import find
     >>> block = find(citations_content_blocks(), lambda block: len(block["citations"]) == 2)
@@ -162,7 +162,7 @@ _ANYTHING: Final[Mapping[str, Source]] = {
     "searchResultLocation": Source("searchResultLocation", _MOST_PARTS),
     "web": Source("web", None),
 }
-"""What is cited where no document is given, by the members of CitationLocation."""
+"""Member of CitationLocation -> the source that is cited if no document is given."""
 
 
 @cache
@@ -176,7 +176,7 @@ def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Co
 
 
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of locations that are possible here. Raises InvalidArgument."""
+    """The requested kinds of locations that the document allows. Raises InvalidArgument if there are none."""
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:
         return possible

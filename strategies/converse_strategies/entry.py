@@ -1,7 +1,7 @@
-"""Hypothesis' entry point: `st.from_type` knows the classes of `converse_harness.types`, Reply, Response and Call.
+"""Hypothesis' entry point: adds the classes of `converse_harness.types`, Reply, Response and Call to `st.from_type`.
 
-Hypothesis runs `register` whenever it is imported, in everybody's process, so it imports neither the classes nor their
-strategies: classes are registered when somebody imports their module, and a strategy is loaded when it is drawn from.
+Hypothesis calls `register` in every process that imports hypothesis. So `register` imports neither the classes nor
+their strategies: a class is registered when its module is imported, and its strategy is loaded at the first draw.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "converse_harness.endpoint.call": ("Call", "responses", "calls"),
     "converse_harness.reply.reply": ("Reply", "responses", "replies"),
 }
-"""A module, its class, and the module and function of the class's strategy."""
+"""Module -> its class, and the module and the function of the class's strategy."""
 
 _MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
-"""The modules whose classes `st.from_type` knows."""
+"""The modules whose classes are registered with `st.from_type`."""
 
 
 def register() -> None:
     """Register the strategy of every class with hypothesis, now or as soon as its module is imported.
 
-    Hypothesis calls it; further calls change nothing.
+    Hypothesis calls this function; further calls change nothing.
     """
     if _HOOK not in sys.meta_path:
         sys.meta_path.insert(0, _HOOK)
@@ -65,7 +65,7 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
     """The strategies of a module's classes, by class name."""
     if module.__name__ in _OTHERS:
         name, place, function = _OTHERS[module.__name__]
-        # Another thread may be importing it right now.
+        # The class is missing while another thread is still importing the module.
         return {name: _late(name, f"converse_strategies.{place}", function)} if name in vars(module) else {}
     subject = module.__name__.removeprefix(_TYPES)
     return {
@@ -76,15 +76,15 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Make a strategy that is loaded at its first draw: a module's function, or an entry of the table."""
+    """Make a strategy that is loaded at its first draw from a module's function, or from an entry of its TABLE."""
 
     def load(_: object) -> SearchStrategy[Any]:
         found = getattr(import_module(place), name)
         strategy: SearchStrategy[Any] = (found[key] if name == "TABLE" else found)()
         return strategy
 
-    # `hypothesis write` copies the repr of a strategy as code, unless it is not valid Python: then it writes
-    # st.from_type(...), which is right.
+    # `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes it invalid,
+    # so that hypothesis writes st.from_type(...), which is right.
     load.__name__ = f"<{key}>"
 
     def make(_: object) -> SearchStrategy[Any]:

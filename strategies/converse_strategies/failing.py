@@ -1,4 +1,4 @@
-"""Strategies for failing answers: errors before the stream, errors in it, and faults of the protocol."""
+"""Strategies for failing answers: errors before the stream, errors in the stream, and breaches of the protocol."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ _OPERATIONS: Final = ("Converse", "ConverseStream")
 
 _UNKNOWN_EXCEPTION: Final = "unknown_exception"
 _ERROR_FRAME: Final = "error_frame"
-"""What `stream_errors` calls those that are not in AWS's model."""
+"""The names that `stream_errors` has for errors that are not in AWS's model."""
 
 _SHORT_SECONDS: Final = 0.01
-"""Seconds that a fault lasts that must not hold up a test."""
+"""The duration in seconds of timed faults that must not delay a test."""
 
 _WORDINGS: Final = {"ThrottlingException": THROTTLES, "ValidationException": OVERFLOWS}
 _UNMODELLED: Final = {
     _UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
     _ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
 }
-"""What those are called on the wire: names that no model has, and codes that AWS uses elsewhere."""
+"""Name in `stream_errors` -> strategy for the name on the wire: an exception that is in no model, or an error code that
+AWS uses elsewhere."""
 
 _WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
 _DURATIONS: Final = st.integers(0, 3600)
@@ -50,9 +51,9 @@ def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: T
     """Replies that are HTTP errors before the stream: those of Converse and ConverseStream, and the gateway's.
 
     `names` are names of errors, for example `ThrottlingException`; the default is all errors of the installed
-    botocore's model. `messages` is a strategy for their texts; the default draws known wordings and any text. Some have
-    the header `retry-after` or `retry-after-ms`. botocore repeats some of them, so answer with `fake.always(error)`.
-    Raises InvalidArgument, when drawn, for an unknown name.
+    botocore's model. `messages` is a strategy for their texts; the default draws known wordings and any text. Some
+    replies have the header `retry-after` or `retry-after-ms`. botocore retries after some errors, so answer with
+    `fake.always(error)`. Raises InvalidArgument, when drawn, for an unknown name.
 
     >>> from hypothesis import find
     >>> find(errors(names=["ModelTimeoutException"]), lambda error: True)
@@ -76,9 +77,10 @@ def stream_errors(
 ) -> Reply:
     """Replies whose stream fails: an exception frame, one of the future, or an unmodelled error frame, at any event.
 
-    `names` are names of exception frames, `throttlingException` for instance, or `unknown_exception` and `error_frame`;
-    all of them if not given. `messages` is as for `errors`, `replies` what fails. On plain Converse each is the HTTP
-    error of its type. Raises InvalidArgument, when drawn, for an unknown name and for replies that cannot fail so.
+    `names` are names of exception frames, for example `throttlingException`, or `unknown_exception` and `error_frame`;
+    the default is all of them. `messages` is as for `errors`; `replies` is a strategy for the replies that are made to
+    fail. For plain Converse, each reply is an HTTP error of the same type. Raises InvalidArgument, when drawn, for an
+    unknown name and for replies that are not streams.
 
     >>> from hypothesis import find
     >>> find(stream_errors(names=["throttlingException"]), lambda answer: True).summary
@@ -114,13 +116,14 @@ def faults(
 ) -> Fault:
     """Faults, the deliberate breaches of the protocol that `converse_harness.faults` names.
 
-    `names` are their names, `levels` some of events, frames, connection and HTTP; `transports` (boto, httpx, server,
-    asgi) and `operations` (Converse, ConverseStream) keep to what each of these can express. `seconds` is how long
-    those last that last. If it is not given, `slow_first_byte` lasts 10 ms, and `stall` for ever: in process the
-    client's timeout comes at once. Over a socket it would cost the whole of the client's read timeout, so with the
-    transports server and asgi a stall lasts 10 ms as well, unless it is asked for by name, and `read_timeout` comes by
-    name only; so does `stale_connection` with any, as it meets the call after. Raises
-    InvalidArgument, when drawn, for what is unknown and where there is no such fault.
+    `names` are names of faults; `levels` are some of events, frames, connection and HTTP. Only faults are drawn that
+    all given `transports` (boto, httpx, server, asgi) and `operations` (Converse, ConverseStream) can express.
+
+    `seconds` is a strategy for the duration of timed faults. By default, `slow_first_byte` lasts 10 ms, and `stall`
+    lasts for ever: in process the client's timeout is raised at once. Over a socket a stall would last for the client's
+    whole read timeout. So with the transports server and asgi, unless `names` are given, `stall` lasts 10 ms and
+    `read_timeout` is not drawn. `stale_connection` is drawn only by name, because it affects the next call. Raises
+    InvalidArgument, when drawn, for unknown values, and if no fault fits all arguments.
 
     >>> from hypothesis import find
     >>> find(faults(levels=["connection"], transports=["server"]), lambda fault: True)
@@ -138,7 +141,7 @@ class FaultyReply:
 
     @property
     def placement(self) -> FaultPlacement:
-        """The fault with its position: after `after` of the reply's `events` events."""
+        """The fault and its position: `after` of the reply's `events` events precede the fault."""
         (placement,) = self.reply.placements
         return placement
 
@@ -163,11 +166,11 @@ def faulty_replies(
     """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.placement`, and the `case.unmodified`
     one.
 
-    `replies` is what is broken, `replies(kinds=kinds)` if not given; one that has no event at which the order can be so
-    broken gets blocks more, of these `kinds`. The other arguments are those of `faults`; what cannot break a reply is
-    left out. Not every fault harms: of some a client only sees that the answer comes slowly, or in other chunks. So a
-    consumer should raise, or give what it gives for `case.unmodified`. Raises InvalidArgument, when drawn, as `faults`
-    does, and where no fault is left.
+    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the order of a reply's
+    events cannot be broken by a fault, blocks of these `kinds` are added. The other arguments are those of `faults`;
+    faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only comes slowly or in
+    other chunks. So a consumer should raise, or return the same result as for `case.unmodified`. Raises
+    InvalidArgument, when drawn, as `faults` does, for a reply that already has a fault, and if no fault is left.
 
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)
@@ -176,7 +179,7 @@ def faulty_replies(
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
-    # Listed first, since hypothesis shrinks towards it.
+    # Drawn before the reply, because hypothesis often gives the last draws their smallest values.
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
@@ -196,7 +199,7 @@ def faulty_replies(
 
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
-    """Place the fault somewhere in the reply; adds blocks if the reply has no position for it."""
+    """Place the fault at the position that `where` selects; add blocks if the reply has no position for the fault."""
     if isinstance(fault, OrderFault):
         events = list(answer.events())
         positions: Sequence[int] = fault.applicable_at(events)
@@ -213,7 +216,7 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
 
 
 def _fits(fault: Fault, answer: Reply, last: list[str], kinds: tuple[str, ...]) -> bool:
-    """Whether a fault can be in an answer with these last events."""
+    """Whether an answer can have this fault; `last` are the types of the answer's last two events."""
     if isinstance(fault, OrderFault):
         return last == ["messageStop", "metadata"] and witness(fault.name, kinds) is not None
     return fault.on_body is not None or not isinstance(answer.body, ErrorBody | BareBody)
@@ -229,8 +232,8 @@ def _selected(
 ) -> tuple[Fault, ...]:
     """The faults of these names and levels that all of these transports and operations can express.
 
-    Those that last are short, unless they may last for the whole timeout: in process, where this takes no time, or if
-    chosen by name.
+    Timed faults get a short duration. An endless fault stays endless only in process, where the client's timeout takes
+    no time, or if it is selected by name. Some faults are only included by name.
     """
     known = chosen(function, "names", names, tuple(FAULTS))
     of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
@@ -257,7 +260,7 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that meet the call after the one that they are drawn for; they come by name only."""
+"""Faults that affect the call after the one that they are drawn for; they are drawn only if selected by name."""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:

@@ -1,4 +1,4 @@
-"""The fake that records behind the server: it forwards a call to the real service and saves it when it has ended."""
+"""A recording fake behind the server: it forwards each call to the real service and saves the call after its end."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _BETWEEN_TWO: Final = frozenset(
         "upgrade",
     }
 )
-"""Headers that concern the connection to the service, and not the one to the client."""
+"""Headers of the connection between proxy and service (hop-by-hop); they are not sent to the client."""
 
 _UNAVAILABLE: Final = "ServiceUnavailableException"
 _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
@@ -67,7 +67,7 @@ class _Relay:
         self._lock = threading.RLock()
         self._answer: UpstreamAnswer | None = None
         self._whole = False
-        """Whether all of the answer is there, taken or not."""
+        """Whether the whole body has arrived from the service, even if the client has not read it yet."""
         self._pieces = Arriving(passed.captured.pieces)
         self.response = HttpResponse(0, (), ())
 
@@ -78,13 +78,14 @@ class _Relay:
 
     @property
     def taken(self) -> SentChunks:
-        """A list that is ignored: the relay records the pieces itself."""
+        """A new list that is never read: the relay records the pieces of the body itself."""
         return SentChunks()
 
     def ask(self, upstream: Upstream, request: Request) -> None:
-        """Forward the request and wait for the head; a streamed body is then read in a thread.
+        """Forward the request and wait for the response headers; a chunked body is then read in a thread.
 
-        Raises TransportError if the proxy has lost its credentials; the request was then not sent.
+        If the service cannot be reached, the response is an error 503. Raises TransportError if the proxy's credentials
+        cannot be renewed; the request is then not sent.
         """
         from botocore.exceptions import BotoCoreError
 
@@ -109,12 +110,12 @@ class _Relay:
         else:
             self._read(answer)
             if not any(name.lower() == "content-length" for name, _ in headers):
-                # It ended with its connection, and that of the client stays open.
+                # The service ended the body by closing its connection; the client's connection stays open.
                 length = str(sum(len(data) for data, _ in self._heard.pieces))
                 self.response = replace(self.response, headers=(*self.response.headers, ("Content-Length", length)))
 
     def ended(self, outcome: CallOutcome) -> None:
-        """The client has the whole answer, or has disconnected, or the proxy stops."""
+        """Note that the client has received the whole answer or has disconnected, or that the proxy stops."""
         self._end(self._hearing.complete if outcome == "complete" or self._whole else self._hearing.left)
         with self._lock:
             if self._answer is not None:
@@ -129,7 +130,7 @@ class _Relay:
                     self._hearing.took(data)
                 self._pieces.came()
             self._whole = True
-        except Exception as error:  # noqa: BLE001 - urllib3's, ssl's, whatever breaks it off
+        except Exception as error:  # noqa: BLE001 - an error of urllib3, ssl or another library
             self.response = replace(self.response, broken=end_of(error))
             self._end(partial(self._hearing.broke, error))
         finally:
@@ -148,18 +149,19 @@ class _Relay:
 
 
 OnSaved = Callable[[Call, Exception | None], None]
-"""Is called when a call is over and on disk, or with what kept it from being written; it must not wait."""
+"""Called when a call has ended: with None if it is saved (or was replayed), otherwise with the exception that prevented
+saving. It must not block."""
 
 
 _REST: Final = 4.0
-"""How much longer than it took to write the file nothing is written."""
+"""The pause after a write lasts this many times as long as the write took."""
 
 
 class _Saver:
-    """Writes a session again after each call, in a thread: if the process is killed, the finished calls are on disk.
+    """Rewrites the recording after each call, in a thread: if the process is killed, the finished calls are on disk.
 
-    The whole file is written each time, which is slow in a long session; so it pauses between writes, and calls that
-    end meanwhile are written together.
+    Each write contains the whole file, which is slow in a long session. So the thread pauses after each write, and the
+    next write saves all calls that have ended meanwhile.
     """
 
     def __init__(self, writer: SessionWriter, on_saved: OnSaved) -> None:
@@ -180,8 +182,9 @@ class _Saver:
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
-        """Write the rest. Raises ReplyError if that fails; the message names the place where the data was saved
-        instead.
+        """Stop the thread and save the remaining calls.
+
+        Raises ReplyError if saving fails; the message contains the place where the data was saved instead.
         """
         self._over.set()
         self._changed.set()
@@ -201,7 +204,7 @@ class _Saver:
             failure: Exception | None = None
             try:
                 self._writer.save()
-            except Exception as error:  # noqa: BLE001 - whoever is told knows it; it is tried again, and raised in the end
+            except Exception as error:  # noqa: BLE001 - passed to on_saved; __exit__ tries again and raises
                 failure = error
             self._failed = failure is not None
             del self._unsaved[: len(calls)]
@@ -209,7 +212,7 @@ class _Saver:
             self._over.wait(_REST * (monotonic() - started))
 
     def _tell(self, calls: Sequence[Call], failure: Exception | None) -> None:
-        """Report calls that ended, also one that was left out of the recording."""
+        """Call `on_saved` for these calls; a SecretFound is passed only for calls that the recording leaves out."""
         left_out = {id(each.request) for each in self._writer.left_out}
         for call in calls:
             of_others = isinstance(failure, SecretFound) and id(call.request) not in left_out
@@ -231,15 +234,18 @@ class Options(TypedDict, total=False):
 class RecordingFake(ServerFake):
     """A fake that forwards its calls to the real service and records them.
 
-    Its file is rewritten after each call and when the fake closes; of answers still running then, the received part is
-    kept. Closing raises ReplyError if the file cannot be written.
+    The recording is rewritten after each call and when the fake closes; of an answer that is still running then, the
+    received part is saved. Closing raises ReplyError if the file cannot be written.
     """
 
     def __init__(
         self, url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
     ) -> None:
-        """Raises TransportError without credentials or region, and the errors of `open_session`."""
-        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing raises the error
+        """Open the recording. Raises TransportError without credentials or region, and the errors of `open_session`.
+
+        A MissingRecording is raised as a ReplyError that also suggests how to make the recording.
+        """
+        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing raises the error, too
         try:
             played, writer = open_session(
                 Path(path),
@@ -269,18 +275,18 @@ class RecordingFake(ServerFake):
 
     @property
     def upstream(self) -> str:
-        """The URL to which calls are forwarded; empty if there is none."""
+        """The URL to which calls are forwarded; empty if calls are only replayed."""
         return "" if self._upstream is None else self._upstream.url
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables of any fake, plus the region in which it records: clients choose models by it."""
+        """The environment variables of every fake, plus the service's region, by which clients choose models."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
         return {**super().environ, **regions}
 
     def answer(self, request: Request) -> TransportExchange:
-        """Answer a request from the recording, or forward it, which takes as long as the real service does."""
+        """Answer a request from the recording, or forward the request and wait for the real service."""
         exchange = self.exchange(request)
         if self._upstream is None or self._saver is None or not isinstance(exchange, ForwardedExchange):
             return exchange

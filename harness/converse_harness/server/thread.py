@@ -36,13 +36,13 @@ _NOT_LOOPBACK: Final = (
 _NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
 _LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
 _FAREWELL: Final = 1.0
-"""Seconds that functions of a script get to end when the server stops."""
+"""Timeout in seconds: how long `stop` waits for running script functions, and `cut` for its resets."""
 
 
 class ServerThread:
     """Listens on a port and serves `mounts` in its own thread until it is stopped.
 
-    `stop_all` is called if the process exits before that.
+    `stop_all` is called if the start fails, or if the process exits before the server was stopped.
     """
 
     def __init__(self, host: str, port: int, limits: Limits, mounts: Mounts, stop_all: Callable[[], None]) -> None:
@@ -66,7 +66,7 @@ class ServerThread:
         return f"http://{_in_url(host)}:{port}"
 
     def start(self) -> None:
-        """Start to listen. Raises TransportError if no socket can be opened."""
+        """Start the thread unless it is running. Raises TransportError if no socket or event loop can be opened."""
         if self._thread is not None:
             return
         self._socket, self._loop = self._listen()
@@ -85,12 +85,12 @@ class ServerThread:
             raise
 
     def stop(self) -> None:
-        """Close every connection, and end the thread."""
+        """Close every connection and end the thread; then wait up to a second for running script functions."""
         thread, self._thread = self._thread, None
         atexit.unregister(self._stop_all)
         _RUNNING.discard(self)
         if thread is not None and self._loop is not None:
-            with suppress(RuntimeError):  # it ended by itself
+            with suppress(RuntimeError):  # the loop has ended by itself
                 self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join()
         if self._socket is not None:
@@ -99,7 +99,7 @@ class ServerThread:
         self._wait_for_functions()
 
     def cut(self, owner: object) -> None:
-        """Reset all answers of one owner, and wait until this is done."""
+        """Reset all answers of one fake, `owner`, and wait up to a second until this is done."""
         loop = self._loop
         if loop is None:
             return
@@ -113,7 +113,7 @@ class ServerThread:
         if threading.current_thread() is self._thread:
             cut()
             return
-        with suppress(RuntimeError):  # the loop has ended, and everything with it
+        with suppress(RuntimeError):  # the loop has ended, and with it all connections
             loop.call_soon_threadsafe(cut)
             over.wait(_FAREWELL)
 
@@ -146,8 +146,8 @@ class ServerThread:
             loop.call_soon(ready.set)
             loop.run_forever()
             loop.remove_reader(bound)
-            # Connections accepted just now appear after a turn or two of the event loop, and so does the end of those
-            # that are cut. If the server closed before, asyncio would lose track of their open sockets.
+            # The loop needs one or two turns to add an accepted connection to `connections` and to remove a cut one.
+            # If the server closed earlier, asyncio would lose track of the open sockets of these connections.
             while self.connections or asyncio.all_tasks(loop):
                 for connection in [*self.connections]:
                     connection.cut()
@@ -159,12 +159,13 @@ class ServerThread:
             loop.close()
 
     def let_go(self) -> None:
-        """Close the copies of the sockets in a forked child."""
+        """Close the inherited sockets in a forked child, by replacing them with /dev/null."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         try:
             for number in [self._socket.fileno() if self._socket else -1, *(c.fileno() for c in self.connections)]:
                 if number >= 0:
-                    os.dup2(nowhere, number, inheritable=False)  # what is closed there could close another file later
+                    # With os.close(), the number could be reused, and the socket object would then close another file.
+                    os.dup2(nowhere, number, inheritable=False)
         finally:
             os.close(nowhere)
         atexit.unregister(self._stop_all)
@@ -172,9 +173,9 @@ class ServerThread:
     def _in_thread(
         self, give: Callable[[], TransportExchange], answered: Callable[[TransportExchange], None], forwards: bool
     ) -> None:
-        """Run scripted functions, and forward calls, in threads where they block nothing."""
+        """Run `give` (a scripted function or a forwarded call) in a new thread; then call `answered` in the loop."""
         loop = self._loop
-        assert loop is not None  # it runs this
+        assert loop is not None  # the loop calls this method
 
         def work() -> None:
             try:
@@ -207,7 +208,7 @@ class ServerThread:
 _real_time: Final = (
     partial(time.clock_gettime, time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else partial(time.monotonic)
 )
-"""freezegun replaces `time.monotonic` wherever a module holds it, also while it is frozen; it leaves this alone."""
+"""The monotonic clock in a form that freezegun does not replace; it replaces every module's `time.monotonic`."""
 
 
 class _EventLoop(asyncio.SelectorEventLoop):
@@ -239,7 +240,7 @@ _RUNNING: WeakSet[ServerThread] = WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    """In a forked child: close the copies of the sockets, because clients see no end while any copy is open."""
+    """Close the inherited sockets in a forked child: while a copy is open, clients do not see a connection end."""
     for server in _RUNNING:
         server.let_go()
 

@@ -1,1 +1,1 @@
-"""Streams as events and as bytes: the grammar of their order, cutting and joining, frames, and HTTP messages."""
+"""Streams as events and as bytes: the order of events, cutting and joining messages, frames, and HTTP messages."""

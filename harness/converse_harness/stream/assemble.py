@@ -1,4 +1,4 @@
-"""`assemble(events)` -> Response: the message of a stream, the inverse of `chunk`."""
+"""`assemble` joins the events of a stream into a Response; it is the inverse of `chunk`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_harness.stream.grammar import StreamOrder, is_exception, kind
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The assembled content of a ConverseStream: the members of AWS's ConverseResponse, each None if it was not sent.
+    """The assembled content of a ConverseStream: the members of AWS's ConverseResponse; members not sent are None.
 
     `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
     `additional` the additionalModelResponseFields document.
@@ -32,8 +32,8 @@ class Response:
 def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
     """Assemble the events of a complete ConverseStream.
 
-    Raises StreamOrderError for an order that ConverseStream never sends, for a stream that an exception frame ended,
-    for a tool input that is not JSON, and for a member that is missing or of another type than in AWS's model.
+    Raises StreamOrderError for an order that ConverseStream never sends, for a stream that ends with an exception
+    frame, for a tool input that is not JSON, and for a member that is missing or has a type other than in AWS's model.
 
     >>> from converse_harness import chunk
     >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message
@@ -61,7 +61,7 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
 
 @dataclass(slots=True)
 class _Draft:
-    """A message under construction; its methods have the names of the events and take their members."""
+    """A message under construction. Each method has the name of an event and takes the members of that event."""
 
     role: str = ""
     content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

@@ -1,5 +1,5 @@
-"""The chunks of an event stream during sending, made lazily and in runs, and the record of chunks that a client
-took.
+"""The chunks of an event stream, which are encoded lazily during sending, and the record of the chunks that a client
+received.
 """
 
 from __future__ import annotations
@@ -19,37 +19,38 @@ Event = Mapping[str, Any]
 
 
 class SentEvent(NamedTuple):
-    """An event that the client took: the AWS event dict and the seconds since the request arrived."""
+    """An event that the client received: the AWS event dict and the seconds since the request arrived."""
 
     event: Event
     at: float
 
 
 def in_chunks(frames: Iterable[bytes]) -> bytes:
-    """Frames in the transfer encoding `chunked`, one chunk each."""
+    """Encode frames in HTTP's transfer encoding `chunked`, one chunk per frame."""
     return b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in frames])
 
 
 class Frames(list[bytes]):
-    """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent."""
+    """The frames of a stream except the last one. The list is complete and final once the stream was sent."""
 
     def __init__(self, events: Callable[[], Iterable[Event]], frames: Iterable[bytes] = ()) -> None:
         super().__init__(frames)
         self.events = events
-        """Makes their events anew at each call."""
+        """Function that makes the events of these frames anew at each call."""
 
     @cached_property
     def chunked(self) -> bytes:
-        """The frames in the transfer encoding `chunked`, in one piece."""
+        """The frames in HTTP's transfer encoding `chunked`, as one byte string."""
         return in_chunks(self)
 
 
 @dataclass(slots=True, eq=False)
 class StreamChunks(Iterable[Chunk]):
-    """The chunks of a stream without faults: one frame each; `first` and `each` are the pauses before them, in seconds.
+    """The chunks of a stream without faults, one frame each.
 
-    `runs` yields the frames except the last one, encoded on demand, at most once, and also appended to `frames`.
-    `last` makes the final chunk, if there is one, from the number of frames before it.
+    `first` is the pause in seconds before the first chunk, `each` the pause before each further one. `runs` yields
+    lists of all frames except the last one; frames are encoded on demand, at most once, and are also appended to
+    `frames`. `last` takes the number of frames before the final chunk and returns this chunk, or None.
     """
 
     frames: Frames
@@ -67,7 +68,7 @@ class StreamChunks(Iterable[Chunk]):
         return self._with(iter(self.frames.events()))
 
     def without_events(self) -> Iterator[Chunk]:
-        """The same chunks without their events, except the last one's."""
+        """Iterate over the same chunks with `event` None; only the last chunk keeps its event."""
         return self._with(repeat(None))
 
     def _with(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
@@ -84,22 +85,21 @@ class StreamChunks(Iterable[Chunk]):
 
 @dataclass(slots=True, eq=False)
 class SentChunks:
-    """The chunks of an answer that a client took, with their times.
+    """The chunks of an answer that a client received, with their times.
 
-    `begin` returns the chunks for a reader, which calls `add` for each chunk that the client took. For StreamChunks,
-    only the times and the frames are kept, so that events that nobody reads are never made; of the metadata, too, only
-    the frame is.
+    `begin` returns the chunks to send; the sender calls `add` for each chunk that the client received. For
+    StreamChunks, only times and frames are kept, also of the metadata: events are made when somebody reads them.
     """
 
     started: float = 0.0
-    """When the request arrived, on the clock of `times`."""
+    """The arrival time of the request, on the same clock as `times`."""
     times: array[float] = field(default_factory=lambda: array("d"))
-    """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
+    """The time of each received chunk: first the times of `_frames` (perhaps not all of them), then of `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     _frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
-        """Return the chunks to read; `started` is the arrival time of the request."""
+        """Return the chunks to send; `started` is the arrival time of the request."""
         self.started = started
         if not isinstance(chunks, StreamChunks):
             return iter(chunks)
@@ -107,15 +107,15 @@ class SentChunks:
         return chunks.without_events()
 
     def add(self, chunk: Chunk, at: float) -> None:
-        """Note that the client took a chunk; `at` is on the same clock as `started`."""
-        self.times.append(at)  # first: whoever reads meanwhile sees one chunk less
+        """Note that the client received a chunk; `at` is on the same clock as `started`."""
+        self.times.append(at)  # before `chunks`, so that a concurrent reader misses only this chunk
         if self._frames is None:
             self.chunks.append(chunk)
         elif chunk.event is not None:
             self.chunks.append(Chunk(chunk.data) if "metadata" in chunk.event else chunk)
 
     def extend(self, chunks: Iterable[Chunk], at: float = 0.0) -> None:
-        """Note that the client took several chunks at once."""
+        """Note that the client received several chunks at once."""
         for chunk in chunks:
             self.add(chunk, at)
 
@@ -128,7 +128,7 @@ class SentChunks:
 
     @property
     def events(self) -> Iterator[SentEvent]:
-        """The events in the chunks taken, with their times."""
+        """The events in the received chunks, with their times."""
         ats = iter(self.times[:])
         made = self._frames.events() if self._frames is not None else ()
         for event, at in zip(islice(made, self._framed), ats, strict=False):
@@ -144,12 +144,12 @@ class SentChunks:
 
     @property
     def data(self) -> list[bytes]:
-        """The bytes of each chunk taken."""
+        """The bytes of each received chunk."""
         return [*(self._frames or ())[: self._framed], *(chunk.data for chunk in self.chunks)]
 
     @property
     def ends_with_metadata(self) -> bool:
-        """Whether the last chunk taken is the metadata event."""
+        """Whether the last received chunk is the metadata event."""
         if not self.chunks:
             return False
         last = self.chunks[-1]
@@ -159,5 +159,5 @@ class SentChunks:
 
     @property
     def last_at(self) -> float | None:
-        """Seconds from the request to the last chunk taken; None if none was taken."""
+        """Seconds from the request to the last received chunk; None if no chunk was received."""
         return self.times[-1] - self.started if self.times else None

@@ -1,7 +1,8 @@
-"""Encode one stream event as one frame, and decode it.
+"""Encode one stream event as one frame, and decode a frame.
 
-Recorded: header order `:event-type`, `:content-type`, `:message-type`; compact JSON with sorted keys; every event of
-every type padded with a top-level `p`, a prefix of 62 characters that is 2 to 61 long; exception frames without.
+In recordings, the headers have the order `:event-type`, `:content-type`, `:message-type`; the JSON is compact with
+sorted keys. Every event has a top-level padding `p`, a prefix of PADDING of 2 to 61 characters; exception frames have
+no padding.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ LONGEST_PADDING: Final = 61
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
 _ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
-"""How the payload of a padded delta ends, by the depth of its text and the length of its padding."""
+"""The last characters of a padded delta's payload, by the depth of its text and the length of its padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     """Encode an AWS event dict as a frame with a `p` padding of this many characters; exception frames have none.
 
-    Any event with one key is encoded, also one that is not in AWS's model: a key that ends in `Exception` as an
-    exception frame, `:error` as an unmodelled error frame, every other as an event.
+    Any event with one key is encoded, even if AWS's model lacks the key: a key that ends in `Exception` becomes an
+    exception frame, `:error` an unmodelled error frame, and every other key an event frame.
 
     >>> len(encode_event({"messageStart": {"role": "assistant"}}, padding=30))
     155
@@ -43,7 +44,7 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     name = kind(event)
     body = event[name]
     if name == ERROR_FRAME:
-        # In the order of the event stream's specification: no such frame of Bedrock is recorded.
+        # The header order is that of the event stream's specification: no recording of Bedrock has such a frame.
         pairs = (":error-code", body["code"]), (":error-message", body["message"]), (":message-type", "error")
         return frame_bytes(_headers(*pairs), b"")
     if padding is not None and not is_exception(name):
@@ -54,28 +55,28 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
 def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     """Encode a run of deltas as frames; each byte of `paddings` is the padding length of one frame.
 
-    Equal to `encode_event` of each: it uses templates in one loop for speed, since it encodes nearly every event of
-    every stream.
+    The result is that of `encode_event` for each delta. This function encodes nearly every event of every stream, so it
+    uses templates in one loop for speed.
     """
     inner = CARRIED.get(run.member)
     opened, ends = ("", _ENDS[1]) if inner is None else (f'{{"{inner}":', _ENDS[2])
     start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
     try:
         rests = [(_quote(piece) + ends[padding]).encode() for piece, padding in zip(run.pieces, paddings, strict=False)]
-    except (TypeError, UnicodeEncodeError):  # a lone surrogate, or no text at all
+    except (TypeError, UnicodeEncodeError):  # a piece has a lone surrogate or is not a string
         return [encode_event(event, padding) for event, padding in zip(run.events(), paddings, strict=False)]
     return run_of_frames(_DELTA_HEADERS, start.encode(), rests)
 
 
 def standard_frame(name: str, payload: bytes) -> bytes:
-    """The frame of an event or exception of this type around a payload, which is used unchanged."""
+    """Make the frame of an event or exception of this type; `payload` is used unchanged."""
     return frame_bytes(_header_block(name), payload)
 
 
 def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     """Decode a frame to its AWS event dict and the length of its padding (None if it has none).
 
-    Blobs become bytes. Raises as `read_event` does.
+    Blobs become bytes. Raises the errors of `read_event`.
     """
     name, members, padding = read_event(frame)
     return {name: from_wire(name, members)}, padding
@@ -84,9 +85,8 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
 def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
     """Read a frame's event type, its JSON members unconverted, and the length of its padding (None without padding).
 
-    A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData for a payload that is not a JSON
-    object, and for a frame that is not an event, exception or error, or has no type; a newer service may send such
-    frames.
+    A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData if the payload is not a JSON object, if
+    the message type is unknown, or if a type is missing; a newer service may send such frames.
     """
     message_type = frame.get(":message-type")
     if message_type == "error":
@@ -117,7 +117,7 @@ def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
 def from_wire(name: str, members: dict[str, Any]) -> Any:
     """Convert the JSON members of an event of this type: blobs become bytes."""
     if name == "contentBlockDelta" and _is_textual(members.get("delta")):
-        return members  # nearly every event is such a one, and none of them has a blob
+        return members  # fast path: nearly every event is such a delta, and these deltas have no blobs
     shape = _shape_of(name)
     return members if shape is None else bedrock.from_json(shape, members)
 
@@ -129,9 +129,9 @@ def _is_textual(delta: object) -> bool:
 
 
 def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
-    """Encode the three usual deltas by template: eight times faster than a walk over the model.
+    """Return the payload of a usual delta (text, tool input or reasoning text); None for every other event.
 
-    None for every other event. The usual form is tried, and a failure caught, which is faster than checking first.
+    A template is eight times faster than a walk over the model, and catching exceptions is faster than checking first.
     """
     try:
         body = event["contentBlockDelta"]

@@ -1,26 +1,28 @@
 """The order of the events of a ConverseStream, as one literal table, and a checker that reads it.
 
 A stream is a finite automaton. Its states are the keys of ORDER: before the first event, between two blocks, inside a
-block of each kind, and so on to the end. Its input are symbols. A symbol is an event type; where the order depends on
-the union member that an event carries, the member is part of the symbol: `contentBlockStart.toolUse`,
-`contentBlockDelta.reasoningContent.signature`. ORDER says for each state which symbols are legal and which state comes
-next. What is not in the table is illegal.
+block of each kind, and so on to the end. Its inputs are symbols. A symbol is an event type; if the order depends on the
+union member that an event carries, the member is part of the symbol: `contentBlockStart.toolUse`,
+`contentBlockDelta.reasoningContent.signature`. For each state, ORDER contains the legal symbols and the state that
+follows each of them. A symbol that is not in the table is illegal.
 
 Four rules, which everything below follows:
 
-1. Everything that knows about the order of events is in this file. Whoever needs a part of it in another form (the
-   deltas by which a block goes on as it is, the members that carry text) derives that form from ORDER here, and a test
-   compares the two. A second opinion elsewhere would be wrong one day.
-2. The table is complete and literal. No branch of the code adds a transition; the two exceptions are rules about all
-   states at once, and cannot be a cell: an exception frame may stand in the place of any event and ends the stream
-   (recorded as the first frame; elsewhere from AWS's model), and blocks are numbered from 0 without gaps and never
+1. All rules about the order of events are in this file. Other forms of a part of the table (the deltas that keep a
+   block in its state, the members that carry text) are derived from ORDER here, and a test compares the two. A second
+   definition elsewhere would sooner or later disagree.
+2. The table is complete and literal: no branch of the code adds a transition. Two rules are not in the table because
+   they concern all states at once. An exception frame may stand in the place of any event and ends the stream (recorded
+   as the first frame; in other places the source is AWS's model). Blocks are numbered from 0 without gaps and never
    interleave, so `StreamOrder` counts them.
-3. The table says what Bedrock sends, not what a client should accept. Source: 107 recorded streams. In them a block of
-   text, reasoning or citations has no contentBlockStart and at least one delta; a block that has a start may have no
-   delta; a citation comes before the text that it supports; a signature ends its reasoning; metadata is last.
-4. The order says nothing of values. Whether a stop reason fits, or a tool input is JSON, is decided elsewhere.
+3. The table describes the streams that Bedrock sends, not those that a client should accept. Source: 107 recorded
+   streams. In them a block of text, reasoning or citations has no contentBlockStart and at least one delta; a block
+   that has a start may have no delta; a citation comes before the text that it supports; a signature ends its
+   reasoning; metadata is last.
+4. The table does not check values. Other code checks whether a stop reason fits, or whether a tool input is JSON.
 
-To add an event or a kind of block: add its row, run the tests, and look at the diagram that the docs make of the table.
+To add an event or a kind of block: add its row, run the tests, and look at the diagram in the docs, which is generated
+from the table.
 """
 
 from __future__ import annotations
@@ -71,14 +73,14 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
 """State -> symbol -> next state."""
 
 CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
-"""The member of a delta whose text is one level deeper, and the name of it there."""
+"""Member of a delta whose text is one level deeper -> the inner member that contains the text."""
 
 TEXTS: Final[Mapping[str, str]] = {
     "contentBlockDelta.text": "text",
     "contentBlockDelta.toolUse": "toolUse",
     "contentBlockDelta.reasoningContent.text": "reasoningContent",
 }
-"""The symbols of deltas that are a piece of text, and the member of the delta that has it."""
+"""Symbol of a delta that is a piece of text -> the member of the delta that contains the text."""
 
 GOES_ON: Final[Mapping[str, str]] = {
     state: TEXTS[name]
@@ -86,13 +88,13 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""State -> the member of the delta by which a block goes on as it is. Nearly every event of a stream is such a one."""
+"""State -> the member of the delta that keeps a block in this state. Nearly every event of a stream is such a delta."""
 
 BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockStop")
 """The events that carry a contentBlockIndex."""
 
 UNIONS: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""The events that carry a union, on whose member the order depends, and its name in them."""
+"""Event that carries a union -> the name of the union. The legal order depends on the union's member."""
 
 
 def kind(event: Mapping[str, Any]) -> str:
@@ -127,13 +129,13 @@ def symbol(event: Mapping[str, Any]) -> str:
 
 
 ERROR_FRAME: Final = ":error"
-"""The key of an unmodelled error frame (`:message-type: error`), with its code and message; no event has a colon."""
+"""The event key of an unmodelled error frame (`:message-type: error`). No event type of AWS contains a colon."""
 
 
 def is_exception(name: str) -> bool:
     """Whether an event is a failure that ends the stream.
 
-    That is an unmodelled error frame, or an exception frame: an event whose type ends in `Exception`.
+    Such a failure is an unmodelled error frame, or an exception frame: an event whose type ends in `Exception`.
     """
     return name.endswith("Exception") or name == ERROR_FRAME
 
@@ -145,13 +147,13 @@ _PLACES: Final[Mapping[str, str]] = {
     FINISHED: "after metadata, the last event of a stream",
     FAILED: "after an exception frame, which ends a stream",
 }
-"""Where a stream is that is in no block, for messages."""
+"""State outside of any block -> its description in error messages."""
 
 
 class StreamOrder:
     """Checks a stream against the table, event by event.
 
-    `feed` raises StreamOrderError with the event, its position and the legal events there; `state` is a key of ORDER.
+    `state` is a key of ORDER, `position` the number of events so far, `block` the index of the open or next block.
     """
 
     def __init__(self) -> None:
@@ -160,7 +162,7 @@ class StreamOrder:
         self.block = 0
 
     def feed(self, event: Mapping[str, Any]) -> None:
-        """Advance by one event, or raise StreamOrderError."""
+        """Advance by one event. Raises StreamOrderError, with the legal events, for an event that is illegal here."""
         name = symbol(event)
         if is_exception(name) and self.state not in (FINISHED, FAILED):
             self.state = FAILED
@@ -173,9 +175,9 @@ class StreamOrder:
         self.position += 1
 
     def more_text(self, body: object) -> str | None:
-        """The text of a contentBlockDelta, if it continues the open block; otherwise None.
+        """Return the text of a contentBlockDelta that continues the open block in the usual form; otherwise None.
 
-        It is a fast path: if it returns a text, `feed` would accept the event and stay in the same state.
+        This is a fast path: if the result is a text, `feed` would accept the event and stay in the same state.
         """
         member = GOES_ON.get(self.state)
         if member is None or type(body) is not dict:
@@ -225,7 +227,7 @@ class StreamOrder:
 
 
 def check_order(events: Iterable[Mapping[str, Any]]) -> None:
-    """Raise StreamOrderError unless the events are one complete ConverseStream."""
+    """Raise StreamOrderError unless the events are one ConverseStream, complete or ended by an exception frame."""
     order = StreamOrder()
     for event in events:
         order.feed(event)

@@ -1,9 +1,9 @@
-"""The headers of an event-stream frame: a name, a type and a value each, one after the other.
+"""The headers of an event-stream frame; each header is a name, a type and a value.
 
     header = name length u8, name in UTF-8, type u8, value
 
-The value of a bool is its type alone; numbers are signed and big-endian, a UUID has 16 bytes, strings and byte arrays
-have their length (u16) before them. Bedrock sends strings alone: all else is kept as its bytes.
+A bool has no value bytes: its type byte is its value. Numbers are signed and big-endian, a UUID has 16 bytes, and the
+length (u16) precedes a string or byte array. Bedrock sends only strings, so values of other types are kept as bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, Final, Literal
 from converse_harness.errors import DamagedData, ReplyError
 
 MAX_NAME_LENGTH = 255
-"""Bytes of UTF-8 in a header's name, which has at least one."""
+"""The maximum length of a header's name in bytes of UTF-8; the minimum is 1."""
 MAX_VALUE_LENGTH = 32 * 1024 - 1
-"""Bytes in a string (as UTF-8) or byte array of a header; it may be empty."""
+"""The maximum length of a header's string (as UTF-8) or byte array in bytes; the minimum is 0."""
 
 
 FrameProblem = Literal[
@@ -40,7 +40,7 @@ FrameProblem = Literal[
     "invalid_utf8",
     "duplicate_header",
 ]
-"""What is wrong with the bytes of a frame."""
+"""The kinds of mistakes in the bytes of a frame; see `FrameError.kind`."""
 
 _SAYING: Final[Mapping[FrameProblem, str]] = {
     "truncated_frame": "the stream ends after {available} bytes of {expected}",
@@ -59,7 +59,7 @@ _SAYING: Final[Mapping[FrameProblem, str]] = {
     "invalid_utf8": "{what} is not UTF-8 ({reason}): {data!r:.80}",
     "duplicate_header": "a second header {name!r}; a name may be used once in a frame",
 }
-"""What the error says of it."""
+"""Kind of mistake -> the message of the FrameError."""
 
 _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "truncated_frame": "The stream was cut: keep the frames before this one, and treat the answer as incomplete.",
@@ -67,7 +67,7 @@ _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "prelude_checksum_mismatch": "A length was changed, or these bytes are not the start of a frame.",
     "message_checksum_mismatch": "Headers or payload were changed after they were written.",
 }
-"""What to do; for the others: mend what wrote these bytes."""
+"""Kind of mistake -> the advice in the message. The other kinds have a common advice: fix the writer of the bytes."""
 
 
 class UnwritableFrame(ReplyError):
@@ -119,16 +119,16 @@ _LENGTHS: Final[Mapping[HeaderType, int | None]] = {
     HeaderType.TIMESTAMP: 8,
     HeaderType.UUID: 16,
 }
-"""Bytes of a value of each type; None where a value has its length before it."""
+"""Type of a header -> the length of its value in bytes; None if the length precedes the value."""
 
 _TYPES = {member.value: member for member in HeaderType}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header: `value` is the text of a STRING, for other types the bytes of the value, without their length.
+    """One header: `value` is a str for the type STRING, otherwise the encoded bytes without a length prefix.
 
-    Values are checked in `encode_headers`, not here.
+    `encode_headers` checks the values; this class does not.
     """
 
     name: str
@@ -157,7 +157,7 @@ def encode_headers(headers: Iterable[Header]) -> bytes:
 
 
 def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
-    """Decode the headers of a block that starts at `offset` of the stream; raises the `FrameError` for a mistake."""
+    """Decode a block of headers that starts at `offset` of the stream. Raises FrameError if the block is malformed."""
     headers: dict[str, Header] = {}
     at = 0
     while at < len(block):

@@ -1,10 +1,9 @@
-"""The vocabulary of Strands and of Amazon Bedrock as Python types, a module for each subject.
+"""The data types of Strands Agents and Amazon Bedrock as Python types, one module for each subject.
 
-`content`, `event_loop`, `exceptions`, `guardrails`, `media`, `session`, `streaming`, `tools`, `citations` and `memory`
-have the names and fields of the modules of strands-agents that they are called after (`memory`: of
-`strands.memory.types`), which need not be installed. Where a field is newer than the pages that they follow, the
-docstring says so.
+Each module has the names and fields of the module of the same name in strands-agents (`memory`: those of
+`strands.memory.types`); strands-agents need not be installed. The modules follow Strands' documentation. If a field is
+only in the newer strands-agents 1.62, the docstring states this.
 
-The TypedDicts are `typing.TypedDict`: `get_type_hints` and type checkers read them; pydantic does from Python 3.12 on.
-Each name has a strategy in `converse_strategies.strands`, and `hypothesis.strategies.from_type` knows the classes.
+The TypedDicts are `typing.TypedDict`: `get_type_hints` and type checkers can read them, and pydantic from Python 3.12
+on. Each name has a strategy in `converse_strategies.strands`; `hypothesis.strategies.from_type` supports the classes.
 """

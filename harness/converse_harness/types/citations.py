@@ -10,7 +10,7 @@ class CitationsConfig(TypedDict):
 
 
 class DocumentCharLocation(TypedDict, total=False):
-    """A span of characters. `documentIndex` counts the documents of the request; all three count from 0."""
+    """A range of characters of a document; `documentIndex` is its index in the request. All numbers count from 0."""
 
     documentIndex: int
     start: int
@@ -18,7 +18,7 @@ class DocumentCharLocation(TypedDict, total=False):
 
 
 class DocumentChunkLocation(TypedDict, total=False):
-    """A span of chunks of a document that came in parts; all three count from 0."""
+    """A range of chunks of a document that was sent as a list of chunks; all three numbers count from 0."""
 
     documentIndex: int
     start: int
@@ -26,7 +26,7 @@ class DocumentChunkLocation(TypedDict, total=False):
 
 
 class DocumentPageLocation(TypedDict, total=False):
-    """A span of pages of a document; none of the three is negative."""
+    """A range of pages of a document; all three numbers are 0 or more."""
 
     documentIndex: int
     start: int
@@ -34,7 +34,7 @@ class DocumentPageLocation(TypedDict, total=False):
 
 
 class SearchResultLocation(TypedDict, total=False):
-    """A span of the content blocks of a search result; all three count from 0."""
+    """A range of the content blocks of a search result; all three numbers count from 0."""
 
     searchResultIndex: int
     start: int
@@ -49,19 +49,19 @@ class WebLocation(TypedDict, total=False):
 
 
 DocumentCharLocationDict: TypeAlias = dict[Literal["documentChar"], DocumentCharLocation]
-"""A span of characters under its tag."""
+"""A DocumentCharLocation as the value of the only key, `documentChar`."""
 
 DocumentPageLocationDict: TypeAlias = dict[Literal["documentPage"], DocumentPageLocation]
-"""A span of pages under its tag."""
+"""A DocumentPageLocation as the value of the only key, `documentPage`."""
 
 DocumentChunkLocationDict: TypeAlias = dict[Literal["documentChunk"], DocumentChunkLocation]
-"""A span of chunks under its tag."""
+"""A DocumentChunkLocation as the value of the only key, `documentChunk`."""
 
 SearchResultLocationDict: TypeAlias = dict[Literal["searchResultLocation"], SearchResultLocation]
-"""A span of a search result under its tag."""
+"""A SearchResultLocation as the value of the only key, `searchResultLocation`."""
 
 WebLocationDict: TypeAlias = dict[Literal["web"], WebLocation]
-"""A page of the web under its tag."""
+"""A WebLocation as the value of the only key, `web`."""
 
 CitationLocation: TypeAlias = (
     DocumentCharLocationDict
@@ -70,17 +70,17 @@ CitationLocation: TypeAlias = (
     | SearchResultLocationDict
     | WebLocationDict
 )
-"""Where the cited passage stands: a dict of exactly one tag."""
+"""The location of a cited passage: a dict with exactly one key, the kind of location."""
 
 
 class CitationSourceContent(TypedDict, total=False):
-    """A passage in the source's words. A union: `text` is the only member so far."""
+    """A passage copied from the source. This is a union; `text` is its only member so far."""
 
     text: str
 
 
 class CitationGeneratedContent(TypedDict, total=False):
-    """The model's text for which a source is cited. A union: `text` is the only member so far."""
+    """The model's text for which a source is cited. This is a union; `text` is its only member so far."""
 
     text: str
 
@@ -88,7 +88,7 @@ class CitationGeneratedContent(TypedDict, total=False):
 class Citation(TypedDict, total=False):
     """One source of an answer: its `location`, the passages cited from it and its `title`.
 
-    AWS's own shape has a `source` as well, which Strands lacks.
+    AWS's own shape also has the member `source`, which Strands lacks.
     """
 
     location: CitationLocation

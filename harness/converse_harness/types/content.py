@@ -1,4 +1,4 @@
-"""Messages and the blocks that they are made of."""
+"""Messages and their content blocks."""
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -8,10 +8,10 @@ from converse_harness.types.media import AudioContent, DocumentContent, ImageCon
 from converse_harness.types.tools import ToolResult, ToolUse
 
 Role: TypeAlias = Literal["user", "assistant"]
-"""Who wrote a message: the person (and the results of tools), or the model."""
+"""The author of a message: `user` (the person, and also tool results) or `assistant` (the model)."""
 
 GuardContentQualifier: TypeAlias = Literal["grounding_source", "query", "guard_content"]
-"""What a text is to a guardrail: a source to hold answers to, the question, or simply what it should look at."""
+"""The use of a text in a guardrail: a source against which answers are checked, the question, or a text to check."""
 
 
 class GuardContentText(TypedDict):
@@ -42,9 +42,9 @@ class ReasoningContentBlock(TypedDict, total=False):
 
 
 class CachePoint(TypedDict):
-    """A place up to which the request may be cached; `type` is `"default"`.
+    """A marker: the service may cache the request up to this block. `type` is `"default"`.
 
-    `ttl` (`"5m"`, `"1h"`): in strands-agents 1.62, newer than the pages these types follow.
+    `ttl` (`"5m"` or `"1h"`) is in strands-agents 1.62, but not in the documentation that these types follow.
     """
 
     type: str
@@ -54,7 +54,7 @@ class CachePoint(TypedDict):
 class ContentBlock(TypedDict, total=False):
     """A part of a message: a dict with exactly one of these members.
 
-    `audio` and `citationsContent`: in strands-agents 1.62, newer than the pages these types follow.
+    `audio` and `citationsContent` are in strands-agents 1.62, but not in the documentation that these types follow.
     """
 
     audio: AudioContent
@@ -73,7 +73,8 @@ class ContentBlock(TypedDict, total=False):
 class SystemContentBlock(TypedDict, total=False):
     """A part of the system prompt: a text, or a cache point.
 
-    strands-agents 1.62 has `cachePoint`, newer than the pages these types follow, and its `guardContent` is gone.
+    This is the type of strands-agents 1.62; the documentation that the other types follow has `guardContent` instead of
+    `cachePoint`.
     """
 
     cachePoint: CachePoint
@@ -90,8 +91,8 @@ class DeltaContent(TypedDict, total=False):
 class ContentBlockStartToolUse(TypedDict):
     """The start of a tool use: the tool's name, and the id to which its result refers.
 
-    `reasoningSignature`, which ties the reasoning to this use: in strands-agents 1.62, newer than the pages these types
-    follow.
+    `reasoningSignature`, which links the reasoning to this tool use, is in strands-agents 1.62, but not in the
+    documentation that these types follow.
     """
 
     name: str
@@ -106,7 +107,7 @@ class ContentBlockStart(TypedDict, total=False):
 
 
 class ContentBlockDelta(TypedDict):
-    """A piece of the block with this index. `streaming.ContentBlockDelta` is the piece alone."""
+    """A piece of the block with this index. `streaming.ContentBlockDelta` is the piece without the index."""
 
     contentBlockIndex: int
     delta: DeltaContent
@@ -121,7 +122,7 @@ class ContentBlockStop(TypedDict):
 class MessageMetadata(TypedDict, total=False):
     """Data that an agent keeps with a message and never sends: usage, metrics, and the user's `custom` data.
 
-    In strands-agents 1.62, newer than the pages these types follow.
+    This type is in strands-agents 1.62, but not in the documentation that the other types follow.
     """
 
     usage: Usage
@@ -132,8 +133,8 @@ class MessageMetadata(TypedDict, total=False):
 class Message(TypedDict):
     """A message of the user or the assistant.
 
-    `tracking_id` (a UUID that stays with the message) and `metadata` are never sent to a model; both are in
-    strands-agents 1.62, newer than the pages these types follow.
+    `tracking_id` (a UUID that stays with the message) and `metadata` are never sent to a model. Both are in
+    strands-agents 1.62, but not in the documentation that these types follow.
     """
 
     content: list[ContentBlock]

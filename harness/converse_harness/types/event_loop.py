@@ -4,7 +4,7 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 
 class Usage(TypedDict, total=False):
-    """Tokens of one answer: input, output and total, and, if a cache took part, those read from and written to it."""
+    """Token counts of one answer: input, output, total, and, if a cache was used, those read from and written to it."""
 
     inputTokens: Required[int]
     outputTokens: Required[int]
@@ -14,7 +14,7 @@ class Usage(TypedDict, total=False):
 
 
 class Metrics(TypedDict, total=False):
-    """Times of one answer in milliseconds: the whole answer, and up to its first content, which Strands measures."""
+    """Times of one answer in milliseconds: of the whole answer, and until its first content (measured by Strands)."""
 
     latencyMs: Required[int]
     timeToFirstByteMs: int
@@ -34,9 +34,10 @@ StopReason: TypeAlias = Literal[
     "stop_sequence",
     "tool_use",
 ]
-"""Why an answer, or an agent's loop, ended.
+"""The reason why an answer, or an agent's loop, ended.
 
-Models stop with `content_filtered`, `end_turn`, `guardrail_intervened`, `max_tokens`, `stop_sequence` and `tool_use`;
-an agent as well with `interrupt` (it waits for a person). In strands-agents 1.62, newer than the pages these types
-follow, also with `cancelled`, `checkpoint` and the three limits of its loop.
+Models stop with `content_filtered`, `end_turn`, `guardrail_intervened`, `max_tokens`, `stop_sequence` and `tool_use`.
+An agent also stops with `interrupt` (the agent waits for a person). In strands-agents 1.62, but not in the
+documentation that these types follow, an agent also stops with `cancelled`, `checkpoint` and the three limits of its
+loop.
 """

@@ -1,4 +1,4 @@
-"""The exceptions of an agent."""
+"""The exceptions that a Strands agent raises."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ class ContextWindowOverflowException(Exception):
 
 
 class EventLoopException(Exception):
-    """An agent's loop failed: `original_exception` is the cause, `request_state` the state so far, `{}` instead of
-    None.
+    """An agent's loop failed: `original_exception` is the cause, `request_state` the state so far (`{}` if None is
+    passed).
 
     >>> str(EventLoopException(ValueError("no such tool")))
     'no such tool'
@@ -26,11 +26,11 @@ class EventLoopException(Exception):
 
 
 class MCPClientInitializationError(Exception):
-    """A server of the Model Context Protocol did not start up as it should."""
+    """A server of the Model Context Protocol (MCP) did not initialize properly."""
 
 
 class ModelThrottledException(Exception):
-    """The service throttles requests; `message` is its text."""
+    """The service throttled a request; `message` is the text of the error."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias, TypedDict
 
 GuardrailAction: TypeAlias = Literal["ANONYMIZED", "BLOCKED"]
-"""What becomes of what a guardrail finds: masked, or refused with the whole text."""
+"""The action of a guardrail on a finding: mask the finding, or block the whole text."""
 
 PIIType: TypeAlias = Literal[
     "ADDRESS",
@@ -38,11 +38,11 @@ PIIType: TypeAlias = Literal[
     "US_SOCIAL_SECURITY_NUMBER",
     "VEHICLE_IDENTIFICATION_NUMBER",
 ]
-"""The kinds of personal data that guardrails know."""
+"""The kinds of personal data that a guardrail can detect."""
 
 
 class GuardrailConfig(TypedDict, total=False):
-    """The guardrail for a request; it checks the answer while it streams (`async`) or before (`sync`)."""
+    """The guardrail for a request; the answer is checked while it is streamed (`async`) or before (`sync`)."""
 
     guardrailIdentifier: str
     guardrailVersion: str
@@ -79,14 +79,14 @@ class ContentPolicy(TypedDict):
 
 
 class CustomWord(TypedDict):
-    """A word of the guardrail's own list; `match` is its form in the text."""
+    """A word of the guardrail's own list that was found; `match` is the word as it is in the text."""
 
     action: Literal["BLOCKED"]
     match: str
 
 
 class ManagedWord(TypedDict):
-    """A word of AWS's list; `match` is its form in the text."""
+    """A word of AWS's list that was found; `match` is the word as it is in the text."""
 
     action: Literal["BLOCKED"]
     match: str
@@ -94,14 +94,14 @@ class ManagedWord(TypedDict):
 
 
 class WordPolicy(TypedDict):
-    """The words that were found."""
+    """The forbidden words that were found."""
 
     customWords: list[CustomWord]
     managedWordLists: list[ManagedWord]
 
 
 class PIIEntity(TypedDict):
-    """A piece of personal data; `match` is its form in the text."""
+    """A piece of personal data that was found; `match` is the piece as it is in the text."""
 
     action: GuardrailAction
     match: str
@@ -109,7 +109,7 @@ class PIIEntity(TypedDict):
 
 
 class Regex(TypedDict):
-    """A match of the guardrail's regular expression: the `match`, and the expression with its name."""
+    """A match of a regular expression of the guardrail: the matched text, the expression and the expression's name."""
 
     action: GuardrailAction
     match: str
@@ -125,8 +125,8 @@ class SensitiveInformationPolicy(TypedDict):
 
 
 class ContextualGroundingFilter(TypedDict):
-    """How well an answer is grounded in its sources, or answers the question: `score` and `threshold` are from 0 to
-    1.
+    """A check of an answer: is it grounded in its sources, or relevant to the question? `score` and `threshold` are
+    from 0 to 1.
     """
 
     action: Literal["BLOCKED", "NONE"]
@@ -136,7 +136,7 @@ class ContextualGroundingFilter(TypedDict):
 
 
 class ContextualGroundingPolicy(TypedDict):
-    """The checks of an answer against its sources."""
+    """The checks of an answer for grounding in its sources and for relevance to the question."""
 
     filters: list[ContextualGroundingFilter]
 
@@ -160,6 +160,6 @@ class GuardrailTrace(TypedDict):
 
 
 class Trace(TypedDict):
-    """The service's report on its processing of a request: so far only the guardrail's."""
+    """The service's report on the processing of a request; the guardrail's report is its only member so far."""
 
     guardrail: GuardrailTrace

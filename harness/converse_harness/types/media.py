@@ -5,13 +5,13 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 from converse_harness.types.citations import CitationsConfig
 
 DocumentFormat: TypeAlias = Literal["pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"]
-"""Formats of documents."""
+"""The document formats that the Converse API accepts."""
 
 ImageFormat: TypeAlias = Literal["png", "jpeg", "gif", "webp"]
-"""Formats of images."""
+"""The image formats that the Converse API accepts."""
 
 VideoFormat: TypeAlias = Literal["flv", "mkv", "mov", "mpeg", "mpg", "mp4", "three_gp", "webm", "wmv"]
-"""Formats of videos."""
+"""The video formats that the Converse API accepts."""
 
 AudioFormat: TypeAlias = Literal[
     "mp3",
@@ -30,11 +30,11 @@ AudioFormat: TypeAlias = Literal[
     "pcm",
     "webm",
 ]
-"""Formats of audio; in strands-agents 1.62, newer than the pages these types follow."""
+"""Audio formats. The type is in strands-agents 1.62, but not in the documentation that the other types follow."""
 
 
 class Location(TypedDict):
-    """A place outside the request; `type` is the kind of place, which decides who can read it."""
+    """A storage location outside the request; its kind, `type`, decides which model providers can read from it."""
 
     type: str
 
@@ -48,7 +48,8 @@ class S3Location(TypedDict):
 
 
 SourceLocation: TypeAlias = Location | S3Location
-"""Where media are that do not travel in the request; in strands-agents 1.62, newer than the pages these follow."""
+"""The location of media that the request does not contain. The type is in strands-agents 1.62, but not in the
+documentation that the other types follow."""
 
 
 class DocumentSource(TypedDict, total=False):
@@ -61,8 +62,8 @@ class DocumentSource(TypedDict, total=False):
 class DocumentContent(TypedDict, total=False):
     """A document: its format, neutral name and source.
 
-    In strands-agents 1.62, newer than the pages these types follow: `citations` asks the model to cite it, `context`
-    says what it is; and no member is required any more.
+    Three things are in strands-agents 1.62, but not in the documentation that these types follow: `citations` asks the
+    model to cite the document, `context` describes the document, and every member is optional.
     """
 
     format: DocumentFormat
@@ -108,7 +109,10 @@ class AudioSource(TypedDict, total=False):
 
 
 class AudioContent(TypedDict):
-    """Audio: its format and source; in strands-agents 1.62, newer than the pages these types follow."""
+    """Audio: its format and source.
+
+    This type is in strands-agents 1.62, but not in the documentation that the other types follow.
+    """
 
     format: AudioFormat
     source: AudioSource

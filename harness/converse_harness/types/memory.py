@@ -12,7 +12,7 @@ from converse_harness.types.content import Message, Messages
 from converse_harness.types.tools import AgentTool
 
 Metadata: TypeAlias = dict[str, Any]
-"""What is kept beside an entry, such as scores and ids; JSON."""
+"""Further data of an entry, such as scores and ids; all values are JSON."""
 
 MemoryContentBlockType: TypeAlias = Literal[
     "text",
@@ -26,7 +26,7 @@ MemoryContentBlockType: TypeAlias = Literal[
     "citationsContent",
     "cachePoint",
 ]
-"""Kinds of content blocks that need not be remembered."""
+"""The kinds of content blocks that a MemoryMessageFilter can exclude."""
 
 
 @dataclass
@@ -48,23 +48,23 @@ class SearchOptions(TypedDict, total=False):
 class AddMessagesContext:
     """Further information for a store about the messages to keep.
 
-    `sequence_numbers`, one for each message, stay the same when a batch is tried again; None if there are none. In
-    strands-agents 1.62, newer than the pages these types follow.
+    `sequence_numbers`, one for each message, stay the same when a batch is retried; None if there are none. This type
+    is in strands-agents 1.62, but not in the documentation that the other types follow.
     """
 
     sequence_numbers: list[int] | None = None
 
 
 class MemorySearchOptions(SearchOptions, total=False):
-    """Options for a search over stores: only the named ones, or all if not given."""
+    """Options for a search over several stores: `stores` are the names of the stores to search, by default all."""
 
     stores: list[str]
 
 
 class MemoryAddOptions(TypedDict, total=False):
-    """Options for adding to stores: only the named ones, or all writable ones if not given.
+    """Options for adding an entry: `stores` are the names of the stores to write to, by default all writable ones.
 
-    `metadata`: in strands-agents 1.62, newer than the pages these types follow.
+    `metadata` is in strands-agents 1.62, but not in the documentation that these types follow.
     """
 
     metadata: Metadata
@@ -72,7 +72,7 @@ class MemoryAddOptions(TypedDict, total=False):
 
 
 class MemoryToolConfig(TypedDict, total=False):
-    """The name and description of a tool for the memory."""
+    """The name and description of a tool with which a model uses the memory."""
 
     name: str
     description: str
@@ -103,21 +103,21 @@ class Extractor(Protocol):
 
 @dataclass
 class MemoryMessageFilter:
-    """Removes blocks of these kinds before the extraction, and messages that are then empty."""
+    """Removes blocks of the excluded kinds before the extraction, and then messages without blocks."""
 
     exclude: list[MemoryContentBlockType]
 
 
 @dataclass
 class ExtractionTriggerContext:
-    """The means of an ExtractionTrigger: it can look at the agent, and call `fire` to start the extraction."""
+    """The argument of `ExtractionTrigger.attach`: the agent to watch, and `fire`, which starts the extraction."""
 
     agent: Any
     fire: Callable[[], None]
 
 
 class ExtractionTrigger(ABC):
-    """Decides when to extract; `name` appears in logs."""
+    """Decides when to start an extraction; `name` appears in logs."""
 
     name: str
 
@@ -127,7 +127,7 @@ class ExtractionTrigger(ABC):
 
 
 class ExtractionConfig(TypedDict, total=False):
-    """A store's automatic extraction: when it runs, what finds the entries, and what is left out."""
+    """A store's automatic extraction: the triggers that start it, the extractor, and the filter for messages."""
 
     trigger: ExtractionTrigger | list[ExtractionTrigger]
     extractor: Extractor
@@ -140,7 +140,7 @@ def _not_there(store: object, method: str) -> Any:
 
 
 class MemoryStore(Protocol):
-    """A store for memories: the fields of MemoryStoreConfig as attributes, a search, and methods for writing.
+    """A store for memories, with the fields of MemoryStoreConfig as attributes and methods to search and to write.
 
     All methods but `search` have defaults, so a read-only store can leave them out. `InMemoryStore` is an example.
     """
@@ -156,15 +156,18 @@ class MemoryStore(Protocol):
         ...
 
     async def add(self, content: str, metadata: Metadata | None = None) -> Any:
-        """Keep one entry; equal entries may be added. Raises NotImplementedError if the store cannot write."""
+        """Store one entry, even if an equal one exists. Raises NotImplementedError if the store cannot write."""
         return _not_there(self, "add")
 
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> Any:
-        """Keep messages with their roles. Raises NotImplementedError if the store cannot write."""
+        """Store messages with their roles. Raises NotImplementedError if the store cannot write."""
         return _not_there(self, "add_messages")
 
     async def initialize(self) -> None:
-        """Prepare the store before an agent starts. In strands-agents 1.62, newer than the pages these types follow."""
+        """Prepare the store before an agent starts.
+
+        The method is in strands-agents 1.62, but not in the documentation that these types follow.
+        """
         return
 
     def get_tools(self) -> list[AgentTool]:
@@ -173,7 +176,7 @@ class MemoryStore(Protocol):
 
 
 class MemoryAddToolConfig(MemoryToolConfig, total=False):
-    """The tool that adds to the memory: its name, the stores that it may write to, and whether it waits for them."""
+    """The tool that adds entries: its name, the stores that it may write to, and whether it waits for the writes."""
 
     stores: list[str | MemoryStore]
     wait_for_writes: bool
@@ -190,7 +193,7 @@ class MemoryStoreConfig(TypedDict, total=False):
 
 
 InjectionTrigger: TypeAlias = Literal["userTurn", "everyTurn"]
-"""When memories are put into a request: only when the user said something, or each time."""
+"""The requests into which memories are injected: only those after a message of the user, or all."""
 
 
 @dataclass
@@ -211,11 +214,11 @@ class TriggerCallback(Protocol):
 
 
 InjectionTriggerPredicate: TypeAlias = InjectionTrigger | Callable[[InjectionContext], bool] | TriggerCallback
-"""When memories are put into a request, by name or by a function."""
+"""The condition for injecting memories into a request: the name of a trigger, or a function."""
 
 
 class InjectionConfig(TypedDict, total=False):
-    """When to inject memories into requests."""
+    """Settings for the injection of memories into requests: `trigger` decides when to inject."""
 
     trigger: InjectionTriggerPredicate
 
@@ -251,10 +254,10 @@ class InjectionFormatCallback(Protocol):
 
 
 InjectionQuery: TypeAlias = Callable[[InjectionQueryContext], str | None] | InjectionQueryCallback
-"""Makes a query of a conversation, with or without room for later arguments."""
+"""Function that makes a search query from a conversation; it may accept keyword arguments for later versions."""
 
 InjectionFormat: TypeAlias = Callable[[InjectionFormatContext], str] | InjectionFormatCallback
-"""Makes a text of what was found, with or without room for later arguments."""
+"""Function that makes a text from the found entries; it may accept keyword arguments for later versions."""
 
 
 class MemoryInjectionConfig(InjectionConfig, total=False):
@@ -276,10 +279,10 @@ class MemoryManagerConfig(TypedDict, total=False):
 
 @dataclass
 class InMemoryStore:
-    """A MemoryStore for tests: `entries` are its contents, and equal searches give equal results.
+    """A MemoryStore for tests: `entries` are its contents, and equal searches return equal results.
 
-    It finds entries that share a word with the query, those with the most first, then those added first; all of them
-    for a query without words. Writing raises ValueError if `writable` is False.
+    A search returns the entries that share a word with the query. Entries with more shared words come first; among
+    equals, older ones. A query without words returns all entries. Writing raises ValueError if `writable` is False.
 
     >>> import asyncio
     >>> store = InMemoryStore(entries=[MemoryEntry("likes tea"), MemoryEntry("lives in Zürich")])
@@ -295,8 +298,8 @@ class InMemoryStore:
     entries: list[MemoryEntry] = field(default_factory=list[MemoryEntry])
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """Return the entries that share words with the query, those with the most first; at most
-        `max_search_results`.
+        """Return the entries that share words with the query, those with most shared words first; at most
+        `max_search_results` of them.
         """
         wanted = _words(query)
         shared = [(len(wanted & _words(entry.content)), entry) for entry in self.entries]
@@ -304,7 +307,7 @@ class InMemoryStore:
         return found[: (options or {}).get("max_search_results", self.max_search_results)]
 
     async def add(self, content: str, metadata: Metadata | None = None) -> MemoryEntry:
-        """Keep one entry."""
+        """Store one entry. Raises ValueError if the store is not writable."""
         if not self.writable:
             raise ValueError(
                 f"InMemoryStore {self.name!r} has writable=False: read from it, or make it with writable=True."
@@ -316,7 +319,7 @@ class InMemoryStore:
     async def add_messages(
         self, messages: list[Message], context: AddMessagesContext | None = None
     ) -> list[MemoryEntry]:
-        """Keep each text block as an entry; its metadata has the role, and the sequence number if there is one."""
+        """Store each text block as an entry; the metadata contains the role and, if given, the sequence number."""
         numbers = context.sequence_numbers if context else None
         return [
             await self.add(

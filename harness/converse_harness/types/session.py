@@ -1,6 +1,6 @@
 """The stored parts of an agent's session: the session, the agent's state and its messages, each convertible to JSON.
 
-Instances are mutable, as in Strands; each library can read sessions that the other wrote.
+Instances are mutable, as in Strands. Strands can read sessions that were written here, and vice versa.
 """
 
 from base64 import b64decode, b64encode
@@ -20,18 +20,18 @@ def _now() -> str:
 
 
 def _known(cls: type, env: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a dict that are fields of a class, so that data of newer and older writers can be read."""
+    """The items of `env` that are fields of `cls`; others are dropped, so that data of other versions can be read."""
     return {place.name: env[place.name] for place in fields(cls) if place.name in env}
 
 
 class SessionType(str, Enum):  # noqa: UP042  (as in Strands: str() of it is 'SessionType.AGENT')
-    """The subject of a session: so far only one agent."""
+    """The kind of session; so far only sessions of one agent exist."""
 
     AGENT = "AGENT"
 
 
 def encode_bytes_values(obj: Any) -> Any:
-    """A copy of dicts and lists in which all bytes are a marked dict of base64, so that it can be JSON.
+    """Return a copy of nested dicts and lists in which marked base64 dicts replace all bytes, for storage as JSON.
 
     >>> encode_bytes_values({"source": {"bytes": b"GIF89a"}})
     {'source': {'bytes': {'__bytes_encoded__': True, 'data': 'R0lGODlh'}}}
@@ -49,7 +49,7 @@ def encode_bytes_values(obj: Any) -> Any:
 
 
 def decode_bytes_values(obj: Any) -> Any:
-    """A copy of dicts and lists in which every marked dict is bytes again; the inverse of `encode_bytes_values`.
+    """Return a copy of nested dicts and lists in which bytes replace marked dicts; inverse of `encode_bytes_values`.
 
     >>> decode_bytes_values([{"__bytes_encoded__": True, "data": "R0lGODlh"}])
     [b'GIF89a']
@@ -68,7 +68,7 @@ def decode_bytes_values(obj: Any) -> Any:
 
 @dataclass
 class SessionMessage:
-    """A message of a session, at its place (`message_id`, from 0) in the conversation; times are ISO 8601, UTC.
+    """A message of a session; `message_id` is its index in the conversation, from 0. Times are ISO 8601, UTC.
 
     `redact_message`, if given, replaces the message because a guardrail intervened.
     """
@@ -85,7 +85,7 @@ class SessionMessage:
         return cls(message=message, message_id=index)
 
     def to_message(self) -> Message:
-        """The message for the conversation: the redacted one if there is one.
+        """Return the message for the conversation: the redacted message if there is one.
 
         >>> secret = {"role": "user", "content": [{"text": "my pin is 1234"}]}
         >>> redacted = {"role": "user", "content": [{"text": "[removed]"}]}
@@ -96,11 +96,11 @@ class SessionMessage:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "SessionMessage":
-        """Make the object from the result of `to_dict`, with its bytes; unknown keys are ignored."""
+        """Make the object from the result of `to_dict`, with base64 decoded to bytes; unknown keys are ignored."""
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as a dict, bytes as marked base64."""
+        """Return all fields as a dict, with bytes as marked dicts of base64."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 
@@ -108,7 +108,8 @@ class SessionMessage:
 class SessionAgent:
     """An agent of a session: the user's `state`, the conversation manager's state, and times in ISO 8601, UTC.
 
-    `_internal_state` is Strands' own state: in strands-agents 1.62, newer than the pages these types follow.
+    `_internal_state` is Strands' own state; it is in strands-agents 1.62, but not in the documentation that these types
+    follow.
     """
 
     agent_id: str
@@ -120,10 +121,10 @@ class SessionAgent:
 
     @classmethod
     def from_agent(cls, agent: Any) -> "SessionAgent":
-        """Make the object from an agent: any object with the attributes of Strands' Agent.
+        """Make the object from a Strands Agent, or from any object with the same attributes.
 
-        They are `agent_id`, `state.get()` and, if it has them, `conversation_manager.get_state()`,
-        `_interrupt_state.to_dict()` and `_model_state`. Raises ValueError if `agent_id` is None.
+        The required attributes are `agent_id` and `state.get()`; `conversation_manager.get_state()`,
+        `_interrupt_state.to_dict()` and `_model_state` are optional. Raises ValueError if `agent_id` is None.
         """
         if agent.agent_id is None:
             raise ValueError(
@@ -155,11 +156,11 @@ class SessionAgent:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "SessionAgent":
-        """Make the object from the result of `to_dict`, with its bytes; unknown keys are ignored."""
+        """Make the object from the result of `to_dict`, with base64 decoded to bytes; unknown keys are ignored."""
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as a dict, bytes as marked base64."""
+        """Return all fields as a dict, with bytes as marked dicts of base64."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 
@@ -183,5 +184,5 @@ class Session:
         return cls(**{**known, "session_type": SessionType(known["session_type"])})
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as a dict; JSON writes the type as a string."""
+        """Return all fields as a dict; `json` writes the session type as a string."""
         return asdict(self)

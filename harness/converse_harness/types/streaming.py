@@ -8,17 +8,17 @@ from converse_harness.types.event_loop import Metrics, StopReason, Usage
 from converse_harness.types.guardrails import Trace
 
 JSONValue: TypeAlias = dict[str, Any] | list[Any] | int | float | str | bool | None
-"""What JSON can say."""
+"""A JSON value as a Python object."""
 
 
 class MessageStartEvent(TypedDict):
-    """The start of an answer."""
+    """The start of an answer, with its role."""
 
     role: Role
 
 
 class ContentBlockStartEvent(TypedDict, total=False):
-    """The start of a block. The index may be missing or None: providers other than Bedrock do not count."""
+    """The start of a block. The index may be missing or None: providers other than Bedrock do not number blocks."""
 
     contentBlockIndex: int | None
     start: ContentBlockStart
@@ -33,8 +33,8 @@ class ContentBlockDeltaText(TypedDict):
 class ContentBlockDeltaToolUse(TypedDict):
     """A piece of the JSON of a tool's input.
 
-    `toolUseId` and `name`, which some providers send here rather than at the start of the block: in strands-agents
-    1.62, newer than the pages these types follow.
+    `toolUseId` and `name`, which some providers send here instead of at the start of the block, are in strands-agents
+    1.62, but not in the documentation that these types follow.
     """
 
     input: str
@@ -43,7 +43,7 @@ class ContentBlockDeltaToolUse(TypedDict):
 
 
 class CitationSourceContentDelta(TypedDict, total=False):
-    """A piece of the passage that is cited."""
+    """A piece of the cited passage."""
 
     text: str
 
@@ -65,7 +65,7 @@ class ReasoningContentBlockDelta(TypedDict, total=False):
 
 
 class ContentBlockDelta(TypedDict, total=False):
-    """A piece of a block: a dict with one of these members. `content.ContentBlockDelta` has the index as well."""
+    """A piece of a block: a dict with one of these members. `content.ContentBlockDelta` also contains the index."""
 
     reasoningContent: ReasoningContentBlockDelta
     text: str
@@ -115,7 +115,7 @@ class ModelStreamErrorEvent(ExceptionEvent):
 
 
 class RedactContentEvent(TypedDict, total=False):
-    """An event of Strands itself: a guardrail replaced the user's text, or the model's, with this text."""
+    """An event that only Strands sends: a guardrail replaced the user's or the model's text with this text."""
 
     redactUserContentMessage: str | None
     redactAssistantContentMessage: str | None
@@ -124,7 +124,7 @@ class RedactContentEvent(TypedDict, total=False):
 class StreamEvent(TypedDict, total=False):
     """One event of a streamed answer: a dict with exactly one of these members.
 
-    `redactContent` is Strands' own; all others are events of ConverseStream.
+    Only Strands sends `redactContent`; all other members are events of ConverseStream.
     """
 
     contentBlockDelta: ContentBlockDeltaEvent

@@ -12,14 +12,15 @@ from converse_harness.types.media import DocumentContent, ImageContent
 AgentT = TypeVar("AgentT")
 
 JSONSchema: TypeAlias = dict[str, Any]
-"""A JSON Schema."""
+"""A JSON Schema as a Python dict."""
 
 
 class ToolSpec(TypedDict):
     """A tool's description for the model: its name, its purpose, and the JSON Schema of its input.
 
-    Strands takes `inputSchema` bare or, as the AWS API has it, as `{"json": schema}`. `outputSchema` and `annotations`
-    (hints of the tool's provider; in strands-agents 1.62, newer than the pages these types follow) are optional.
+    For Strands, `inputSchema` is the schema itself or, as in the AWS API, `{"json": schema}`. `outputSchema` and
+    `annotations` (hints of the tool's provider) are optional. `annotations` is in strands-agents 1.62, but not in the
+    documentation that these types follow.
     """
 
     description: str
@@ -30,7 +31,7 @@ class ToolSpec(TypedDict):
 
 
 class Tool(TypedDict):
-    """A tool of a request: a dict with its specification."""
+    """A tool in a request: a dict with the tool's specification."""
 
     toolSpec: ToolSpec
 
@@ -38,7 +39,7 @@ class Tool(TypedDict):
 class ToolUse(TypedDict):
     """A model's request to use a tool: the tool's name, the input, and the id to which the result refers.
 
-    `reasoningSignature`: in strands-agents 1.62, newer than the pages these types follow.
+    `reasoningSignature` is in strands-agents 1.62, but not in the documentation that these types follow.
     """
 
     input: Any
@@ -57,7 +58,7 @@ class ToolResultContent(TypedDict, total=False):
 
 
 ToolResultStatus: TypeAlias = Literal["success", "error"]
-"""Whether a tool did what it was asked to do."""
+"""Whether a tool use succeeded."""
 
 
 class ToolResult(TypedDict):
@@ -69,11 +70,11 @@ class ToolResult(TypedDict):
 
 
 class ToolChoiceAuto(TypedDict):
-    """The model may use tools or not. It has no members."""
+    """The model may use tools or not. This dict has no members."""
 
 
 class ToolChoiceAny(TypedDict):
-    """The model must use some tool. It has no members."""
+    """The model must use some tool. This dict has no members."""
 
 
 class ToolChoiceTool(TypedDict):
@@ -83,16 +84,16 @@ class ToolChoiceTool(TypedDict):
 
 
 ToolChoiceAutoDict: TypeAlias = dict[Literal["auto"], ToolChoiceAuto]
-"""The model may use tools or not, under its tag."""
+"""A ToolChoiceAuto as the value of the only key, `auto`."""
 
 ToolChoiceAnyDict: TypeAlias = dict[Literal["any"], ToolChoiceAny]
-"""The model must use some tool, under its tag."""
+"""A ToolChoiceAny as the value of the only key, `any`."""
 
 ToolChoiceToolDict: TypeAlias = dict[Literal["tool"], ToolChoiceTool]
-"""The model must use a certain tool, under its tag."""
+"""A ToolChoiceTool as the value of the only key, `tool`."""
 
 ToolChoice: TypeAlias = ToolChoiceAutoDict | ToolChoiceAnyDict | ToolChoiceToolDict
-"""Whether and which tool a model must use: a dict of exactly one tag."""
+"""Whether the model must use a tool, and which one: a dict with exactly one of the keys `auto`, `any` and `tool`."""
 
 
 class ToolConfig(TypedDict):
@@ -103,14 +104,17 @@ class ToolConfig(TypedDict):
 
 
 RunToolHandler: TypeAlias = Callable[[ToolUse], AsyncGenerator[dict[str, Any], None]]
-"""Runs one tool use; the last of what it yields is the ToolResult. `run_tools` makes one."""
+"""Function that runs one tool use; the last item that it yields is the ToolResult. `run_tools` returns one."""
 
 ToolGenerator: TypeAlias = AsyncGenerator[Any, None]
-"""What a tool yields while it works; the last is its ToolResult."""
+"""The generator of a running tool; the last item that it yields is the ToolResult."""
 
 
 class ToolFunc(Protocol):
-    """A function that is a tool: it takes a ToolUse and more, and returns a ToolResult or awaits one. `echo` is one."""
+    """A function that runs a tool, such as `echo`.
+
+    The function takes a ToolUse and further arguments; it returns a ToolResult or an awaitable of a ToolResult.
+    """
 
     __name__: str
 
@@ -147,11 +151,11 @@ class _Interruptible(Protocol):
 
 @dataclass
 class ToolContext(_Interruptible, Generic[AgentT]):
-    """A tool's context besides its input: the tool use, the agent, and the arguments of the agent's caller.
+    """The context of a tool's run: the tool use, the agent, and the arguments of the agent's caller.
 
-    `cancel_signal` is set when the tool should stop (in strands-agents 1.62, newer than the pages these types follow).
-    `interrupts` are the questions asked so far, by id: pass them to the next context, and the tool gets its answers.
-    Strands has no such field; it keeps the questions in its agent.
+    `cancel_signal` is set when the tool should stop; it is in strands-agents 1.62, but not in the documentation that
+    these types follow. `interrupts` are the questions asked so far, by id: pass them to the context of the next run, so
+    that the tool gets the answers. Strands has no such field; its agent stores the questions.
 
     >>> delete = {"toolUseId": "tooluse_1", "name": "delete", "input": {"key": "k"}}
     >>> context = ToolContext(tool_use=delete, agent=None, invocation_state={})
@@ -174,7 +178,7 @@ class ToolContext(_Interruptible, Generic[AgentT]):
 
         Raises InterruptException until there is an answer, which must be stored in its `interrupt.response`.
         """
-        # The id is built as Strands does: the same question of the same tool use always has the same id.
+        # Strands builds the id in the same way: the same question of the same tool use always has the same id.
         key = f"v1:tool_call:{self.tool_use['toolUseId']}:{uuid5(NAMESPACE_OID, name)}"
         question = self.interrupts.setdefault(key, Interrupt(key, name, reason, response))
         if question.response is None:
@@ -234,8 +238,8 @@ class AgentTool(ABC):
 class FunctionTool(AgentTool):
     """A tool that calls a function with the ToolUse and the keyword arguments that the agent was called with.
 
-    `function` returns a ToolResult, or awaits one; its exceptions are not caught. A Strands Agent accepts the tool
-    after `strands.types.tools.AgentTool.register(FunctionTool)`.
+    `function` returns a ToolResult or an awaitable of one; its exceptions are not caught. A Strands Agent accepts the
+    tool after `strands.types.tools.AgentTool.register(FunctionTool)`.
 
     >>> spec = {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}}
     >>> FunctionTool(spec, echo).get_display_properties()
@@ -252,7 +256,7 @@ class FunctionTool(AgentTool):
 
     @property
     def tool_name(self) -> str:
-        """The name in its specification."""
+        """The name from the tool's specification."""
         return self._spec["name"]
 
     @property
