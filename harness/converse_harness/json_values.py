@@ -46,7 +46,9 @@ def member_of(value: object, *path: str) -> Any:
 
 
 def mapped(value: Any, change: Callable[[str, Any], Any]) -> Any:
-    """Apply `change(name, member)` to each member of an object or array (there with name ""); keep other values.
+    """Apply `change(name, member)` to each member of an object, and `change("", item)` to each item of an array.
+
+    Any other value is returned unchanged.
 
     >>> mapped({"a": 1, "b": 2}, lambda name, each: 10 * each)
     {'a': 10, 'b': 20}

@@ -1,4 +1,4 @@
-"""A Note is a remark about a call and fails no test. Fakes hand notes in; the pytest plugin shows them."""
+"""A Note is a remark about a call; by default, it fails no test. Fakes hand notes in; the pytest plugin shows them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def take() -> list[Note]:
 
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
-    """Isolate a pytest run within a run: the `with` block's notes are removed after it, and earlier notes restored."""
+    """Isolate a pytest run within another: drop notes of the `with` block afterwards, and restore earlier notes."""
     before = take()
     try:
         yield

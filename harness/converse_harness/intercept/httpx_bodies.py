@@ -31,7 +31,10 @@ BREAKS: Final = {
 
 
 def wait_for(httpx: Any, exchange: TransportExchange, request: Any) -> float:
-    """Return the seconds to wait before the head. Raises httpx's ReadTimeout at once if the client's is shorter."""
+    """Return the scripted wait before the response head, in seconds.
+
+    Raises httpx's ReadTimeout at once if the client's read timeout is shorter than the wait.
+    """
     wait = exchange.response.wait
     if wait > _patience(request):
         exchange.ended("closed by client")
@@ -51,7 +54,7 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """Convert a fully read httpx request to a Request; a gateway's prefix before Bedrock's own path is removed."""
+    """Convert a fully read httpx request to a Request; a gateway's path prefix, if there is one, is removed."""
     target = request.url.raw_path.decode("ascii")
     whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
     starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")

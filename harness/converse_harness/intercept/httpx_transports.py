@@ -141,7 +141,7 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """Make the transport of `recording_transport` for an asynchronous `inner`."""
+    """Make a transport as `recording_transport` does, for an asynchronous `inner`."""
     return recording_transport(library, fake, inner, "handle_async_request")
 
 
@@ -214,7 +214,10 @@ class _HttpxTransport:
 
 
 def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any:
-    """Return the fake's response, or that of `send` for a forwarded call. Raises httpx's scripted exception."""
+    """Return the fake's response to a request, or the response of `send` if the call is forwarded.
+
+    Raises httpx's exception for a scripted connection failure.
+    """
     request.read()
     started = monotonic()
     exchange = _exchange_of(fake, request)

@@ -24,7 +24,7 @@ class BotoFake(Fake):
 
     transport = "boto"
     made_by: ClassVar[str] = "fake_converse"
-    """Name of the public function that creates this class, for error messages."""
+    """Name of the public function that creates objects of this class, for error messages."""
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)

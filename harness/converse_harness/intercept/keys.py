@@ -17,7 +17,7 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
-"""True while a Bedrock client is being created under a fake; its credentials are then not looked up yet."""
+"""True while a Bedrock client is being created under a fake; the lookup of its credentials is then deferred."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -60,7 +60,7 @@ class _AioDummyCredentials(DummyCredentials):
 
 
 def sign_with_dummies(original: Any) -> Any:
-    """Replace `RequestSigner.get_auth_instance` or aiobotocore's: calls that a fake answers are signed with dummies."""
+    """Replace `RequestSigner.get_auth_instance` or aiobotocore's: calls that a fake answers use dummy keys."""
     is_async = _is_async(original)
     dummies, with_keys = (_AioDummyCredentials(), _remembered_async) if is_async else (DummyCredentials(), _remembered)
 

@@ -25,7 +25,7 @@ from converse_harness.imports import ImportHook
 
 _MISSING: Any = object()
 ANY = ("...",)
-"""Accepts any parameters: for a function written in C, whose signature cannot be inspected."""
+"""Parameter list that accepts any parameters, for functions written in C, which may have no signature."""
 _SEARCHED = 100
 """Maximum number of functions and closures searched to decide whether one function wraps another."""
 
@@ -132,7 +132,7 @@ class Patches:
         self._seen = imported
 
     def _are_in(self) -> bool:
-        """Whether every replacement is still in place, and no further module with points was imported.
+        """Whether every replacement is still in place, and no further module with points was imported meanwhile.
 
         It calls no other function of ours, because every test with a fake runs it.
         """
@@ -157,7 +157,7 @@ class Patches:
             self._give_back(point)
 
     def imported(self, module: ModuleType) -> None:
-        """Called when a module with points was imported. Raises TransportError, so that the import fails."""
+        """Patch a module with points after its import. Raises TransportError, so that the import fails."""
         there = [point for point in self._points if point.module == module.__name__]
         self._replace_all(there)
         if self._importing not in sys.meta_path:

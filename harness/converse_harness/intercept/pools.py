@@ -2,8 +2,8 @@
 
 The plugin activates this. The parent signals through a file, which exists while calls to Bedrock are blocked. No file
 is written before the first worker starts, and a worker imports nothing heavy before it looks up a Bedrock host. Every
-multiprocessing child under the plugin loads this module, and its hooks live as long as the process. It therefore
-imports and references little, as `imports` does, hence PYTEST_DONT_REWRITE.
+multiprocessing child under the plugin loads this module, and the module's hooks live as long as the process. The module
+therefore imports and references little, as `imports` does (hence PYTEST_DONT_REWRITE).
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @cache
 def _stand_below() -> None:
-    """Install, at the first lookup of a Bedrock host, a permanent guard that refuses while the parent's file exists."""
+    """Install a permanent guard when a Bedrock host is first looked up; it refuses while a parent's file exists."""
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 

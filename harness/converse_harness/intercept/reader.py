@@ -108,9 +108,7 @@ class ResponseReader:
             raise
 
     def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """Yield the chunks of a stream without pauses. No Python function runs per frame, because long streams have
-        many.
-        """
+        """Yield the chunks of a stream without pauses; no Python function runs per frame, for speed."""
         moments = map(self.taken.times.append, iter(monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
@@ -137,7 +135,7 @@ class ResponseReader:
             yield last.data
 
     def pause(self) -> float:
-        """Return the seconds until the chunk is due. Raises the client's timeout at once if it is shorter."""
+        """Return the seconds until the chunk is due. Raises the client's timeout at once if they exceed `patience`."""
         delay = self._due.delay if self._due is not None else 0.0
         if delay > self._patience:
             self.close()

@@ -1,7 +1,7 @@
 """Read the requested host from calls of other libraries: one reader per kind of function.
 
-`patch_points` lists the functions. A reader returns the hosts in the arguments; the decorator `_before` turns it into a
-replacement, which checks these hosts and then calls the original.
+`patch_points` lists the functions. A reader returns the hosts in the arguments; the decorator `_before` turns the
+reader into a replacement, which checks these hosts and then calls the original.
 """
 
 from __future__ import annotations
@@ -150,12 +150,12 @@ def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[ob
 
 
 def _of_head(target: str | None, header: str | None, peer: object) -> Iterable[object]:
-    """The hosts of a written request; the Host header is ignored for a path that is requested from this machine."""
+    """The hosts of a written request; its Host header is ignored if the target is a path and the peer is local."""
     return (target,) if target is None and hosts.is_own_machine(peer) else (target, header)
 
 
 def _peer(connection: Any) -> object:
-    """The address to which a socket, or trio's stream over one, is connected; None if unknown."""
+    """The host to which a socket, or trio's stream over a socket, is connected; None if unknown."""
     try:
         peer: Any = getattr(connection, "socket", connection).getpeername()
     except (AttributeError, OSError):

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 class _Entry:
     """One fake on the stack.
 
-    `boto`: the fake answers boto clients in process. `url` is the URL at which a server serves the fake, or "".
-    `before` are the threads that existed when the fake opened; `callers` are the threads that made calls under it.
+    `boto`: the fake answers the boto clients of this process. `url` is the URL at which a server serves the fake, or
+    "". `before` are the threads that existed when the fake opened; `callers` are those that made calls under the fake.
     """
 
     __slots__ = ("before", "boto", "callers", "closed", "fake", "opener", "responder", "url")
@@ -168,7 +168,7 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
 def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
     """Register the start of a boto call; returns None if no fake has to answer it. Raises BlockedConnection.
 
-    `endpoint` is the client's endpoint URL, given or chosen by botocore.
+    `endpoint` is the client's endpoint URL, set by the user or chosen by botocore.
     """
     entry = _entry_for(endpoint)
     if entry is not None:
@@ -257,7 +257,7 @@ def _refuse_outlived(endpoint: str) -> None:
 
 
 def inherit(thread: threading.Thread) -> None:
-    """Called before `thread` starts: if the current thread outlived its fake, the new thread is marked too."""
+    """Mark a thread, before it starts, as one that outlived its fake if the current thread is such a thread."""
     fake = None if _entries else _outlived.get(threading.current_thread())
     if fake is not None:
         _outlived[thread] = fake
@@ -323,7 +323,7 @@ def exempt(thread: threading.Thread) -> None:
 
 def _remember_threads(entry: _Entry) -> None:
     if entry.opener in _ours:
-        return  # opened by the control API for another process's test, which does not own this process's threads
+        return  # the control API opened the fake for a test in another process: threads here are not the test's
     free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
@@ -345,7 +345,7 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 
 def locked(step: Callable[[], None]) -> None:
-    """Run `step` while no other thread opens or closes a fake. A finalizer may do so inside `step`."""
+    """Run `step` while no other thread opens or closes a fake. The lock is re-entrant, for finalizers."""
     with _lock:
         step()
 

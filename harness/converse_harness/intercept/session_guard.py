@@ -20,9 +20,7 @@ _CLOSED: Final = (
 
 
 class SessionGuard(RefusingFake):
-    """Refuses calls while no fake is open, and remembers them, so that the test fails even if the error is
-    swallowed.
-    """
+    """Refuses calls while no fake is open, and stores the errors, so that the test fails even if it swallows one."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -42,7 +40,7 @@ class SessionGuard(RefusingFake):
         return _CLOSED.format(library=library, host=host, where=where)
 
     def block(self, error: BlockedConnection) -> None:
-        """Remember a blocked connection."""
+        """Store the error of a blocked connection for `check`."""
         self.problems.append(error)
 
     def open(self) -> None:

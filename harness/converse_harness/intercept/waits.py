@@ -1,4 +1,4 @@
-"""Retries while a fake is open: the waits before them are skipped, and their quotas never run out."""
+"""Skip the waits before retries, and keep the quotas of retries full, while a fake is open."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
 def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
 
-    The clients may be created before or after it, in any thread, with or without credentials and region. Script the
+    Clients may be created before or after the fake, in any thread, with or without credentials and region. Script the
     answers with `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; inspect
     `converse.calls`. A test fails if it leaves replies unused or makes a call that is not scripted.
     """

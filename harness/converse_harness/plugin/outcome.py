@@ -28,7 +28,7 @@ HOOKS: Final = pytest.StashKey["Hooks"]()
 """Stash key, on the config: the Hooks of the run."""
 
 _PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
-"""The plugin names of pytest-run-parallel: as an installed plugin, and loaded with `-p`."""
+"""The plugin names of pytest-run-parallel: the first if it is installed, the second if it is loaded with `-p`."""
 
 Step = Generator[None, object, object]
 """The return type of a hook wrapper; the other hooks run at its `yield`."""

@@ -126,7 +126,7 @@ class RecordingRun:
             error.add_note(self.note)
 
     def end(self, *, failed: bool) -> None:
-        """Save the new exchanges and add lines to the summary; if saving fails, fail the teardown unless `failed`."""
+        """Save the new exchanges and add lines to the summary; if saving fails, fail the test unless `failed`."""
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
         if passed and (left := self._unplayed()):

@@ -28,8 +28,8 @@ _CALLS: Final = "Bedrock Converse calls"
 """Prefix of the title of a section with a transcript, whose events are shortened only after they are masked."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
-"""Matches the rest of a long word that pytest truncated. A secret in such a rest may be unrecognisable, because it was
-encoded or its name is missing; the rest is therefore masked if the same report contained a secret.
+"""Matches the remaining part of a long word that pytest truncated with "...". A secret in such a part may not be
+recognisable, because it is encoded or its name is missing; the part is masked if the same report contained a secret.
 """
 
 
@@ -65,7 +65,7 @@ def masked(text: str, own: set[str]) -> str:
 class _Masking:
     """Masks all parts of a failure report, and collects the secrets found and their kinds.
 
-    `own` are known secrets, such as those of this process; `cut`: also mask the rests of words that pytest truncated.
+    `own` are known secrets, such as those of this process; `cut`: also mask the parts of words that pytest truncated.
     """
 
     def __init__(self, own: set[str], *, cut: bool = False) -> None:

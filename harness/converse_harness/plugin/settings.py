@@ -159,7 +159,7 @@ def guard_of(item: pytest.Item) -> str | None:
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
-    """The fakes that decide the test's outcome; fixtures append theirs."""
+    """The fakes that decide the test's outcome; fixtures append their fakes."""
     return item.stash.setdefault(_FAKES, [])
 
 
@@ -170,7 +170,7 @@ def record_setting(config: pytest.Config) -> str:
 
 
 def folder(config: pytest.Config) -> Path:
-    """The folder of recordings."""
+    """The folder of recordings, from the ini setting `converse_recordings`."""
     return config.rootpath / str(config.getini("converse_recordings"))
 
 
@@ -208,7 +208,7 @@ _WITHOUT_FIXTURE: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
-    """Fail a test with `@given` that uses this fixture, unless it suppresses that health check."""
+    """Fail a test with `@given` that uses this fixture, unless it suppresses HealthCheck.function_scoped_fixture."""
     function = getattr(item, "obj", None)
     if not getattr(function, "is_hypothesis_test", False):
         return
