@@ -1,6 +1,6 @@
-"""What a value is that was parsed from JSON: the guards of everything that reads requests, answers and schemas.
+"""Type guards and accessors for values parsed from JSON: requests, answers and schemas.
 
-Values that people write in Python are held to the guards of `bedrock.findings`: there any mapping is an object.
+For values written in Python there are the guards of `bedrock.findings`, which accept any mapping as an object.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a JSON value is a number, which true and false are not."""
+    """Whether a JSON value is a number; true and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def object_of(value: object) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one: a client may send anything, and a file may be edited."""
+    """Return the value if it is an object, otherwise an empty one: requests and edited files may contain anything."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def objects_of(value: object) -> Sequence[Mapping[str, Any]]:
-    """The items of an array as objects, an empty one in place of any other value; none of what is no array."""
+    """Return the items of an array, each as `object_of` returns it; an empty list if the value is no array."""
     return [object_of(each) for each in value] if is_array(value) else []
 
 
 def member_of(value: object, *path: str) -> Any:
-    """What is at a path of members, None where any of them is missing.
+    """Return the value at a path of nested members; None if any of them is missing.
 
     >>> member_of({"toolUse": {"name": "get_weather"}}, "toolUse", "name")
     'get_weather'
@@ -46,7 +46,9 @@ def member_of(value: object, *path: str) -> Any:
 
 
 def mapped(value: Any, change: Callable[[str, Any], Any]) -> Any:
-    """An object or array with what `change` makes of each member, from its name ("" in an array); others as they are.
+    """Apply `change(name, member)` to each member of an object, and `change("", item)` to each item of an array.
+
+    Any other value is returned unchanged.
 
     >>> mapped({"a": 1, "b": 2}, lambda name, each: 10 * each)
     {'a': 10, 'b': 20}

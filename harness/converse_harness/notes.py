@@ -1,4 +1,4 @@
-"""Note: a remark about a call that fails nothing. Fakes hand notes in; the pytest plugin shows them."""
+"""A Note is a remark about a call; by default, it fails no test. Fakes hand notes in; the pytest plugin shows them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Note:
 
 
 _inbox: Final[dict[str, Note]] = {}
-"""The first note of each kind since somebody took them; pytest's plugin does after each test."""
+"""The first note of each kind since the last `take()`, which the pytest plugin calls after each phase of a test."""
 
 
 def hand_in(notes: Iterable[Note]) -> None:
-    """Keep the first of each kind."""
+    """Store notes for `take()`; of each kind, only the first note is kept."""
     for note in notes:
         _inbox.setdefault(note.kind, note)
 
@@ -36,7 +36,7 @@ def take() -> list[Note]:
 
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
-    """For a run within a run: what was handed in before is back after the `with` block, and what came in it is gone."""
+    """Isolate a pytest run within another: drop notes of the `with` block afterwards, and restore earlier notes."""
     before = take()
     try:
         yield

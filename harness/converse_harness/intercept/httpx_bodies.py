@@ -1,4 +1,4 @@
-"""Requests and responses of httpx, answered or forwarded; the library is a parameter, since httpx2 has the same API."""
+"""Convert requests and responses of httpx. The library is a parameter, because httpx2 has the same API."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ _FAILURES: Final = {
     "read timeout": ("ReadTimeout", "timed out"),
     "connection closed": ("RemoteProtocolError", "Server disconnected without sending a response."),
 }
-"""What httpx raises in place of a response."""
+"""Maps a scripted connection failure to the httpx exception (name, message) that replaces the response."""
 
 BREAKS: Final = {
     "connection reset": ("ReadError", "[Errno 104] Connection reset by peer"),
     "connection closed": ("RemoteProtocolError", "peer closed connection without sending complete message body"),
     "stalled": ("ReadTimeout", "timed out"),
 }
-"""What httpx raises to whoever reads a body that breaks."""
+"""Maps a scripted break of the body to the httpx exception (name, message) that the reader of the body gets."""
 
 
 def wait_for(httpx: Any, exchange: TransportExchange, request: Any) -> float:
-    """Wait these seconds before the head. Raises httpx's ReadTimeout, at once, if the client's timeout is shorter."""
+    """Return the scripted wait before the response head, in seconds.
+
+    Raises httpx's ReadTimeout at once if the client's read timeout is shorter than the wait.
+    """
     wait = exchange.response.wait
     if wait > _patience(request):
         exchange.ended("closed by client")
@@ -51,7 +54,7 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """Convert a fully read httpx request to one as Bedrock would get it, without a gateway's path prefix."""
+    """Convert a fully read httpx request to a Request; a gateway's path prefix, if there is one, is removed."""
     target = request.url.raw_path.decode("ascii")
     whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
     starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
@@ -60,7 +63,7 @@ def read(request: Any) -> Request:
 
 
 def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
-    """The response to a request. Raises httpx's exception for a scripted connection failure."""
+    """Build the httpx response to a request. Raises httpx's exception for a scripted connection failure."""
     response, broken = exchange.response, exchange.response.broken
     if response.failure is not None:
         exchange.ended("cut")
@@ -74,7 +77,7 @@ def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: 
 
 
 class _HttpxBody:
-    """The response body: one chunk at a time, with pauses when the client asks for more."""
+    """A response body for httpx: it yields one chunk at a time, after the scripted pause before that chunk."""
 
     def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
@@ -83,7 +86,7 @@ class _HttpxBody:
         return iter(self._reader)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        from anyio import sleep  # asyncio or trio: httpx needs anyio itself
+        from anyio import sleep  # works on asyncio and trio; httpx depends on anyio
 
         reader = self._reader
         while (chunk := reader.chunk) is not None:
@@ -93,11 +96,11 @@ class _HttpxBody:
         reader.finish()
 
     def close(self) -> None:
-        """Note that the client stops reading."""
+        """Report that the client stopped reading."""
         self._reader.close()
 
     async def aclose(self) -> None:
-        """Note that the client stops reading."""
+        """Report that the client stopped reading."""
         self._reader.close()
 
     __del__ = close
@@ -105,20 +108,23 @@ class _HttpxBody:
 
 @cache
 def of_library(kind: type, httpx: Any, *bases: str) -> Any:
-    """Derive a class of ours from the library's base class, because the library checks with isinstance."""
+    """Derive a subclass of `kind` from the library's base classes, because the library checks with isinstance."""
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 
 _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
-"""Headers that are not true of a body that was decoded."""
+"""Headers that describe an encoded body and are wrong for the decoded one."""
 
 
 def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
-    """The response to a forwarded request, with a body that is captured while it is read."""
+    """Return the response to a forwarded request; its body is captured while the client reads it.
+
+    A body that is already complete is captured at once.
+    """
     pairs = _pairs(response.headers)
-    if isinstance(response.stream, httpx.ByteStream):  # made whole: nobody will read its stream
+    if isinstance(response.stream, httpx.ByteStream):  # a complete body: the client does not read the stream
         whole = b"".join(response.stream)
-    elif response.is_stream_consumed:  # read before: the encoded bytes are gone
+    elif response.is_stream_consumed:  # already read: only the decoded bytes are left
         whole = response.content
         pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
     else:

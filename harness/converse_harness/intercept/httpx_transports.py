@@ -1,8 +1,8 @@
-"""Assign httpx requests to fakes, and the transports that send them there.
+"""Choose the fake for each httpx request, and make the transports that send requests to fakes.
 
-While a recording fake is open, the process's requests to Bedrock hosts are forwarded and captured; so are those to the
-endpoint URL from the environment, or to the test's `upstream`. Requests to other hosts, or over transports that are not
-httpx's own, are captured only through `recorder.httpx_transport`.
+While a recording fake is open, a request of this process is forwarded and captured if it goes to a Bedrock host, to an
+endpoint URL from the environment, or to the fake's `upstream`. A request to another host, or over a transport that is
+not httpx's own, is captured only through `recorder.httpx_transport`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _NOT_OPEN: Final = (
 )
 
 _PORTS: Final = {"http": 80, "https": 443}
-"""Where a URL without a port leads."""
+"""Maps each URL scheme to its default port."""
 
 
 class _HttpxRegistration(NamedTuple):
-    """A fake that captures httpx requests, and its process id.
+    """An open fake that gets httpx requests, and the id of the process that opened it.
 
-    `upstream` is the address used in place of Bedrock, if any. `respx`: the fake answers httpx clients through respx,
-    and the transport asks it only while it records.
+    `upstream` is the address that replaces Bedrock, or "". `respx`: the fake answers httpx clients through respx, so
+    the patched httpx transports use the fake only while it records.
     """
 
     fake: Fake
@@ -51,12 +51,12 @@ class _HttpxRegistration(NamedTuple):
 
 
 _open: list[_HttpxRegistration] = []
-"""Newest first; copied where it is iterated over, as other threads change it meanwhile."""
+"""Newest first. Loops iterate over a copy, because other threads may change the list meanwhile."""
 
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """In a `with` block, send requests of httpx and httpx2 to Bedrock or `upstream` to this fake.
+    """Within the `with` block, this fake gets the requests of httpx and httpx2 to Bedrock or to `upstream`.
 
     Raises ReplyError if `upstream` is not a URL.
     """
@@ -69,14 +69,14 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 
 def recording_is_on() -> bool:
-    """Whether the newest fake forwards calls; then no older fake answers."""
+    """Whether the newest fake forwards calls; if so, no older fake answers."""
     opened = next(iter(_open), None)
     return opened is not None and opened.fake.records
 
 
 def _address_of(url: str) -> str:
-    """A URL with a port and a slash at its end: what begins with it is Bedrock's. Raises ReplyError if it is none."""
-    with suppress(ValueError):  # no URL at all
+    """Normalize a URL, with port and final slash, for comparing prefixes. Raises ReplyError if it is no HTTP URL."""
+    with suppress(ValueError):  # urlsplit cannot parse it
         parts = urlsplit(url)
         if parts.hostname and parts.scheme in _PORTS:
             port = parts.port or _PORTS[parts.scheme]
@@ -85,7 +85,7 @@ def _address_of(url: str) -> str:
 
 
 def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
-    """Whether a request to this URL belongs to the fake."""
+    """Whether the URL has a Bedrock host, or begins with an upstream address of the fake."""
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
     return is_bedrock_host(url.host) or any(map(address.startswith, _upstreams(opened)))
@@ -96,12 +96,12 @@ def _upstreams(opened: _HttpxRegistration) -> Iterator[str]:
         yield opened.upstream
     if opened.fake.records:
         for name in ENDPOINTS:
-            with suppress(ReplyError):  # one that makes no sense is not for us to judge
+            with suppress(ReplyError):  # ignore a variable that is unset or invalid
                 yield _address_of(os.environ.get(name, ""))
 
 
 def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
-    """The fake's exchange for a fully read request. Raises BlockedConnection if the fake is not open."""
+    """Start an exchange for a fully read request. Raises BlockedConnection if the fake is not open in this process."""
     opened = next((opened for opened in tuple(_open) if opened.fake is fake), None)
     if opened is None:
         raise exchange.refuse(fake, _NOT_OPEN)
@@ -111,14 +111,14 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """The fake that a transport asks: the newest one, if the request is for Bedrock and not captured elsewhere."""
+    """The newest fake; None if the request is not for Bedrock, or another transport or respx handles the request."""
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
     if opened.fake.records:
-        # A call that another transport of ours forwards is captured there.
+        # If another transport of ours is forwarding this call, that transport captures the call.
         return opened.fake if FORWARDED.get() is None and registry.CURRENT_CALL.get() is None else None
-    # Clients of httpx are answered through respx.
+    # For such a fake, respx answers the clients of httpx.
     return None if opened.respx and library_of(transport).__name__ == "httpx" else opened.fake
 
 
@@ -127,9 +127,10 @@ _LIBRARIES: Final = ("httpx", "httpx2")
 
 
 def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, method: str = "handle_request") -> Any:
-    """A transport of a library, for one client, that sends requests to a fake.
+    """Make a transport of the library, for one client, that sends every request to the fake.
 
-    Forwarded requests go to `inner` (any transport of that library, which has this method) or to the network.
+    A forwarded request goes to `inner`, or to the network if `inner` is None. Raises ReplyError if `inner` lacks the
+    method.
     """
     if inner is not None and not callable(getattr(inner, method, None)):
         raise ReplyError(
@@ -140,12 +141,12 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """The same over an asynchronous transport."""
+    """Make a transport as `recording_transport` does, for an asynchronous `inner`."""
     return recording_transport(library, fake, inner, "handle_async_request")
 
 
 def library_of(inner: object) -> ModuleType:
-    """The library of a transport; httpx if no other matches."""
+    """Return the library that a transport comes from; httpx if no loaded library matches."""
     import httpx
 
     loaded = [sys.modules[name] for name in _LIBRARIES if name in sys.modules]
@@ -154,9 +155,10 @@ def library_of(inner: object) -> ModuleType:
 
 
 class _HttpxTransport:
-    """Sends every request, whatever the host, to one fake; unanswered ones are forwarded to another transport.
+    """A transport that sends every request, whatever its host, to one fake, which may forward the request over `inner`.
 
-    It serves blocking and asynchronous clients; what it forwards to serves one of them, unless nothing was given.
+    The transport works in blocking and asynchronous clients. If `inner` is None, the first forwarded request creates
+    a transport of the kind that the client needs.
     """
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
@@ -201,18 +203,21 @@ class _HttpxTransport:
             await self._inner.__aexit__(*error)
 
     def close(self) -> None:
-        """Close the transport to which it forwards."""
+        """Close the inner transport, if there is one."""
         if self._inner is not None:
             self._inner.close()
 
     async def aclose(self) -> None:
-        """Close the transport to which it forwards."""
+        """Close the inner transport, if there is one."""
         if self._inner is not None:
             await self._inner.aclose()
 
 
 def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any:
-    """The response to a request: the fake's, or that of `send`. Raises httpx's exception for a connection failure."""
+    """Return the fake's response to a request, or the response of `send` if the call is forwarded.
+
+    Raises httpx's exception for a scripted connection failure.
+    """
     request.read()
     started = monotonic()
     exchange = _exchange_of(fake, request)
@@ -226,11 +231,11 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
 
 
 async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
-    """As `ask`, without blocking the event loop: a scripted function that may be slow runs outside of it."""
+    """Do the same as `ask` without blocking the event loop: scripted functions run in a worker thread."""
     await request.aread()
     started = monotonic()
     if fake.runs_functions:
-        from anyio.to_thread import run_sync  # httpx needs anyio itself
+        from anyio.to_thread import run_sync  # httpx depends on anyio
 
         exchange = await run_sync(_exchange_of, fake, request)
     else:
@@ -246,11 +251,11 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return response_of(httpx, exchange, request, started)
 
 
-# The replacements in the libraries: see `patch_points`
+# The functions below replace methods of httpx and httpx2, which `patch_points` lists.
 
 
 def handle_request(original: Any) -> Any:
-    """`HTTPTransport.handle_request`: requests to Bedrock go to the newest fake, which answers or captures them."""
+    """Replace `HTTPTransport.handle_request`: the newest fake answers or captures requests to Bedrock."""
 
     @functools.wraps(original)
     def handle_request(self: Any, request: Any) -> Any:
@@ -263,7 +268,7 @@ def handle_request(original: Any) -> Any:
 
 
 def handle_async_request(original: Any) -> Any:
-    """`AsyncHTTPTransport.handle_async_request`, the same."""
+    """Replace `AsyncHTTPTransport.handle_async_request` in the same way."""
 
     @functools.wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The fake behind the boto transport: `fake_converse` and the fixture `converse`."""
+"""The fake for boto clients of this process: `fake_converse` and the fixture `converse` create it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NO_PARENTHESES: Final = "@{made_by} on {name} lacks its parentheses: write @{ma
 class BotoFake(Fake):
     """A fake Bedrock that answers every boto3 and aiobotocore client of the process while it is open.
 
-    `with`, `async with` or a decorator, which opens a fresh one for every call of the function.
+    Use it in `with`, in `async with`, or as a decorator, which opens a fresh fake for every call of the function.
     """
 
     transport = "boto"
     made_by: ClassVar[str] = "fake_converse"
-    """The function of the public API that makes it."""
+    """Name of the public function that creates objects of this class, for error messages."""
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)
@@ -34,16 +34,16 @@ class BotoFake(Fake):
         return registry.opened(self)
 
     def fresh(self, test: str = "") -> BotoFake:
-        """Create a fake with the same script and settings; for a decorated class, for the test method of this name."""
-        del test  # each is its own
+        """Create a fake with the same script and settings; `test` is the test method's name in a decorated class."""
+        del test  # only Recorder needs the name
         replies, settings = self._made
         return BotoFake(*replies, **settings)
 
     def __call__(self, decorated: _F) -> _F:
-        """Decorate a function, plain, async or a generator, or a class of tests: each call, and each test method, runs
-        under a fresh fake with the same script; in unittest setUp and tearDown too.
+        """Decorate a function (plain, async or generator) or a test class: each call or test method gets a fresh fake.
 
-        Raises TypeError for an object that cannot be wrapped, and for a class without a test method.
+        Each fresh fake has the same script; in a unittest class it is also open during setUp and tearDown. Raises
+        TypeError for an object that cannot be wrapped, and for a class without a test method.
         """
         return cast("_F", under(decorated, self.fresh, self.made_by))
 
@@ -68,7 +68,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
 
 
 def check_parentheses(argument: object, made_by: str) -> None:
-    """Raise TypeError if the only argument is a class or function: the decorator was used without parentheses."""
+    """Raise TypeError if the argument is a class or a test function: the decorator then lacks its parentheses."""
     name = getattr(argument, "__name__", "")
     if isinstance(argument, type) or (callable(argument) and name.startswith("test")):
         raise TypeError(_NO_PARENTHESES.format(made_by=made_by, name=name))

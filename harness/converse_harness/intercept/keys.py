@@ -1,7 +1,8 @@
-"""Keys and regions of botocore and aiobotocore while a fake is open: dummy keys, and a default region.
+"""Give Bedrock clients of botocore and aiobotocore dummy keys and a default region while a fake is open.
 
-The environment and every other service stay as they are. Signing happens before a request is sent, so the keys are
-replaced at the signer; a client that is made under a fake looks its credentials up later, if it ever needs them.
+The environment and all other services are unchanged. botocore signs a request before it sends the request, so the
+signer's keys are replaced. A client that is created under a fake looks up its real credentials when it first needs
+them.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
-"""True while a client for Bedrock is being made under a fake: its credentials are looked up later, if ever."""
+"""True while a Bedrock client is being created under a fake; the lookup of its credentials is then deferred."""
 
 
 @functools.lru_cache(maxsize=512)
 def is_bedrock(name: str) -> bool:
-    """Whether a service is answered by fakes: by service name, service id or endpoint prefix."""
+    """Whether a service name, service id or endpoint prefix is one of Bedrock's, which fakes answer."""
     return name[:7].lower() == "bedrock"
 
 
 class DummyCredentials:
-    """Dummy credentials."""
+    """Credentials with fixed dummy keys, for botocore's signers."""
 
     method = "converse-harness"
     access_key = ACCESS_KEY
@@ -39,7 +40,7 @@ class DummyCredentials:
 
 
 def _is_async(original: Any) -> bool:
-    """Whether a function is aiobotocore's, even if another tool wrapped it."""
+    """Whether a function is a coroutine function (aiobotocore's are), even if another tool wrapped it."""
     return iscoroutinefunction(unwrap(original))
 
 
@@ -51,7 +52,7 @@ def _frozen_dummies() -> Any:
 
 
 class _AioDummyCredentials(DummyCredentials):
-    """The same for aiobotocore."""
+    """Credentials with fixed dummy keys, for aiobotocore's signers."""
 
     async def get_frozen_credentials(self) -> Any:
         """Return these credentials; signers call it."""
@@ -59,7 +60,7 @@ class _AioDummyCredentials(DummyCredentials):
 
 
 def sign_with_dummies(original: Any) -> Any:
-    """`RequestSigner.get_auth_instance`, or aiobotocore's: while a fake answers, no real key or token is used."""
+    """Replace `RequestSigner.get_auth_instance` or aiobotocore's: calls that a fake answers use dummy keys."""
     is_async = _is_async(original)
     dummies, with_keys = (_AioDummyCredentials(), _remembered_async) if is_async else (DummyCredentials(), _remembered)
 
@@ -69,7 +70,7 @@ def sign_with_dummies(original: Any) -> Any:
             return with_keys(self, original(self, *args, **kwargs))
         kwargs.pop("request_credentials", None)
         kind: Any = self.__class__
-        signer: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call comes here
+        signer: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call runs this
         signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=_dummy_token())
         return original(signer, *args, **kwargs)
 
@@ -77,7 +78,7 @@ def sign_with_dummies(original: Any) -> Any:
 
 
 def _remembered(signer: Any, auth: Any) -> Any:
-    """Return `auth`, after remembering its keys as secrets that no recording may contain."""
+    """Return `auth`, after storing its keys and token as secrets that no recording may contain."""
     if is_bedrock(signer._service_id):
         from converse_harness.secrets import remember
 
@@ -99,10 +100,10 @@ def _dummy_token() -> Any:
 
 
 class DeferredCredentials:
-    """The credentials of a client that was made under a fake: the session's real ones are looked up when first needed.
+    """Credentials of a client created under a fake: the session's real credentials are looked up when first needed.
 
-    So no credential chain runs (and no metadata service is asked) for a client that only ever talks to a fake, and the
-    same client works for real once no fake is open.
+    A client that only calls a fake therefore never runs the credential chain and never contacts a metadata service. The
+    same client can call the real service once no fake is open.
     """
 
     def __init__(self, session: Any) -> None:
@@ -117,7 +118,7 @@ class DeferredCredentials:
         return None if credentials is None else credentials.get_frozen_credentials()
 
     def get_deferred_property(self, property_name: str) -> Callable[[], Any]:
-        """Return a property for endpoint rules."""
+        """Return a function that reads one attribute of the credentials, for botocore's endpoint rules."""
         return lambda: getattr(self._resolve(), property_name, None)
 
     def __getattr__(self, name: str) -> Any:
@@ -127,12 +128,10 @@ class DeferredCredentials:
 
 
 class _AioDeferredCredentials(DeferredCredentials):
-    """The credentials of a client that was made under a fake: the session's real ones are looked up when first
-    needed.
-    """
+    """DeferredCredentials for aiobotocore, whose signers await the lookup."""
 
     async def get_frozen_credentials(self) -> Any:
-        """Return the credentials for a signer."""
+        """Return the credentials for a signer; None if the session has none."""
         if registry.blocking_fake() is not None:
             return DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
@@ -144,14 +143,14 @@ class _AioDeferredCredentials(DeferredCredentials):
         return None if frozen is None else frozen.account_id
 
     def _resolve(self) -> Any:
-        # A plain attribute cannot await the chain: before the first request it shows the dummies, as aiobotocore's own
-        # refreshable credentials show nothing before their first refresh.
+        # An attribute cannot await the credential chain, so it returns the dummies until a request has run the chain.
+        # Likewise, aiobotocore's own refreshable credentials have no values before their first refresh.
         found = self._session._credentials
         return DummyCredentials() if found is None else found
 
 
 def defer_credentials(original: Any) -> Any:
-    """`Session.get_credentials`, or aiobotocore's: unchanged, except while a Bedrock client is made under a fake."""
+    """Replace `Session.get_credentials` or aiobotocore's: return deferred credentials while CREATING is true."""
     is_async = _is_async(original)
 
     @functools.wraps(original)
@@ -164,8 +163,9 @@ def defer_credentials(original: Any) -> Any:
 
 
 def know_no_region(original: Any) -> Any:
-    """`IMDSRegionProvider.provide`, or aiobotocore's, for defaults_mode=auto: a client made under a fake contacts no
-    metadata service.
+    """Replace `IMDSRegionProvider.provide` or aiobotocore's: return no region while CREATING is true.
+
+    With `defaults_mode=auto` the original would contact the metadata service.
     """
     is_async = _is_async(original)
 
@@ -183,9 +183,7 @@ async def _awaitable(value: object) -> object:
 
 
 def create_without_keys(original: Any) -> Any:
-    """`Session.create_client`, or aiobotocore's: a client for Bedrock needs neither credentials nor a region while a
-    fake is open.
-    """
+    """Replace `Session.create_client` or aiobotocore's: under a fake, Bedrock clients need no credentials or region."""
     is_async = _is_async(original)
 
     @functools.wraps(original)
@@ -215,7 +213,7 @@ async def _created(client: Awaitable[Any]) -> Any:
 
 
 def _bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The arguments with a region; None for a client of another service."""
+    """Bind the arguments, with a default region if none is set; None for another service, or if no fake answers."""
     if registry.blocking_fake() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return None
     bound = signature(original).bind(session, *args, **kwargs)

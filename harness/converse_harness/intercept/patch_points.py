@@ -1,8 +1,8 @@
-"""Every attribute of another library that is replaced while a fake is open: one table.
+"""The table of all attributes of other libraries that are replaced while a fake is open.
 
-The patching, its error messages and the tests read it. Replacements are given as module and function of this package,
-which are imported only if the attribute exists: without aiobotocore, `aioboto` is not loaded. A parameter list that
-ends in "..." allows further parameters.
+The patching, its error messages and the tests use this table. A replacement is named as `module.function` of this
+package. Its module is imported only if the attribute exists: without aiobotocore, `aioboto` is not loaded. A parameter
+list that ends in "..." allows further parameters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from converse_harness.intercept.patches import ANY, Patches, Point
 
 _ME = ("self",)
 _SEND = ("self", "request")
-_REQUEST = ("request", "...")  # other test tools replace them too, with functions that have no self
+_REQUEST = ("request", "...")  # no `self`: other test tools replace these methods with functions that have none
 _CALL = ("self", "request_dict", "operation_model")
 _RESPONSE = ("self", "url", "status_code", "headers", "raw")
 _ATTEMPT = ("self", "request", "operation_model", "context")
@@ -77,12 +77,12 @@ POINTS = (
     ),
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, "waits.acquire_at_once_async"),
     Point("strands.event_loop._retry", "asyncio", None, "waits.without_test_waits"),
-    # Clients of httpx and httpx2; those of httpx are answered through respx by an HttpxFake
+    # Clients of httpx and httpx2. For an HttpxFake that does not record, respx answers the clients of httpx
     Point("httpx", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_request"),
     Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_async_request"),
     Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_request"),
     Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_async_request"),
-    # The guard, where a connection begins
+    # The guard: calls that begin a connection
     _guard("socket", "socket.connect", ANY, "address", "its address"),
     _guard("socket", "socket.connect_ex", ANY, "address", "its address"),
     _guard("socket", "socket.sendto", ANY, "address", "its address"),
@@ -97,7 +97,7 @@ POINTS = (
     _guard("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "by_name", "the name"),
     _guard("http.client", "HTTPConnection.set_tunnel", _HOST, "by_name", "the host of the tunnel", optional=True),
     _guard("_awscrt", "http_client_connection_new", ANY, "second", "the host"),
-    # The guard, where a request is written
+    # The guard: calls that write a request
     _guard("http.client", "HTTPConnection.putrequest", _PUT, "http_request", "host, tunnel, URL", optional=True),
     _guard("httpcore", "HTTPConnection.handle_request", _REQUEST, "httpcore_request", _IN_HTTP),
     _guard("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_request", _IN_HTTP),
@@ -130,6 +130,6 @@ POINTS = (
     Point("os", "execv", ANY, "children.execv"),
     Point("os", "execve", ANY, "children.execve"),
 )
-"""What is replaced, with the parameters that it must have."""
+"""The attributes to replace or check, with the parameters that each must have."""
 
 PATCHES = Patches(POINTS)

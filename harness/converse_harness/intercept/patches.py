@@ -25,22 +25,21 @@ from converse_harness.imports import ImportHook
 
 _MISSING: Any = object()
 ANY = ("...",)
-"""The parameters of a function that is written in C and does not tell them."""
+"""Parameter list that accepts any parameters, for functions written in C, which may have no signature."""
 _SEARCHED = 100
-"""How many functions and closures are looked at to see whether one wraps another."""
+"""Maximum number of functions and closures searched to decide whether one function wraps another."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One attribute that is replaced.
+    """One attribute of another library that is replaced, or only checked.
 
     `parameters` are the exact parameter names of the function; "..." at the end allows others; None for a reference to
-    a module. `replace` names the function of this package that turns the original into our replacement. `mentions` are
-    names that the function's code must use; such points are only checked and not replaced. `eager`: the module is
-    imported when the first fake opens. `since`: an attribute of the same module without which this point does not exist
-    (an older release of the library). `optional`: this point does not exist either where another tool has put a class
-    in place that lacks the attribute (vcrpy, while a cassette is in). `reads` describes the host that the guard reads
-    there.
+    a module. `replace` names the function of this package that turns the original into our replacement; None if the
+    point is only checked. `mentions` are names that the function's code must use. `eager`: the module is imported when
+    the first fake opens. `since` is an attribute of the same module; in older releases, which lack it, the point does
+    not exist. `optional`: the point also does not exist while another tool has installed a class that lacks the
+    attribute (vcrpy, while a cassette is in use). `reads` describes the hosts that the guard reads from the call.
     """
 
     module: str
@@ -65,7 +64,7 @@ class Point:
 
     @property
     def expected(self) -> str:
-        """What must be there."""
+        """The expected parameters, or "a module", for error messages."""
         return "a module" if self.parameters is None else f"({', '.join(self.parameters)})"
 
     def __str__(self) -> str:
@@ -74,7 +73,10 @@ class Point:
 
 @dataclass(slots=True)
 class _Record:
-    """An active replacement; it stays where other code has a wrapper on top of it. `added`: the holder inherits it."""
+    """An active replacement; it stays in place while another tool's wrapper is on top of it.
+
+    `added`: the holder inherits the original, so the replacement is deleted to restore it.
+    """
 
     holder: Any
     original: Any
@@ -84,7 +86,7 @@ class _Record:
 
 @cache
 def function_named(name: str) -> Callable[[Any], Any]:
-    """Import a function of this package by module and name."""
+    """Import a function of this package, named as `module.function`."""
     module, _, function = name.partition(".")
     found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     return found
@@ -101,9 +103,9 @@ class Patches:
         self._checked: dict[Point, Any] = {}
         self._made: dict[Point, tuple[Any, Any]] = {}
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        """Every replacement that was ever put in, with what it replaced: somebody else may put one back later."""
+        """Maps every replacement ever installed to its original; another tool may reinstall a replacement later."""
         self._seen: frozenset[str] = frozenset()
-        """The modules that were imported when all points were last looked at."""
+        """The modules of points that were imported when all points were last patched."""
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
@@ -130,15 +132,15 @@ class Patches:
         self._seen = imported
 
     def _are_in(self) -> bool:
-        """Whether every replacement is still in place, and no module was imported since that lacks one.
+        """Whether every replacement is still in place, and no further module with points was imported meanwhile.
 
-        One loop without further calls, because every test with a fake runs it.
+        It calls no other function of ours, because every test with a fake runs it.
         """
         modules = sys.modules
         for name in self._modules:
             if name in modules and name not in self._seen:
                 return False
-        for point, record in tuple(self._records.items()):  # an import in another thread may add to them
+        for point, record in tuple(self._records.items()):  # a copy: an import in another thread may add records
             holder: Any = modules.get(point.module)
             for step in point.path:
                 holder = getattr(holder, step, None)
@@ -155,22 +157,22 @@ class Patches:
             self._give_back(point)
 
     def imported(self, module: ModuleType) -> None:
-        """Called when a module with points was imported. Raises TransportError, so that the import fails."""
+        """Patch a module with points after its import. Raises TransportError, so that the import fails."""
         there = [point for point in self._points if point.module == module.__name__]
         self._replace_all(there)
         if self._importing not in sys.meta_path:
-            # Another thread closed the last fake meanwhile.
+            # Another thread closed the last fake during the import.
             for point in there:
                 self._give_back(point)
 
     def _replace_all(self, points: Sequence[Point]) -> None:
-        """Replace these, after all of them are checked. Raises TransportError."""
+        """Check all of these points, and then replace them. Raises TransportError."""
         for point, (holder, found) in [(point, self._check(point)) for point in points]:
             if holder is not None and point.replace is not None:
                 self._replace(point, point.replace, holder, found)
 
     def _check(self, point: Point) -> tuple[Any, Any]:
-        """Return what has the attribute (None if the point does not exist in this version), and the attribute."""
+        """Return the attribute's holder, None if the point does not exist in this version, and the attribute."""
         holder = _holder(point)
         found = None if holder is None else _found(holder, point.name)
         record = self._records.get(point)
@@ -183,7 +185,7 @@ class Patches:
         elif not isinstance(found, ModuleType):
             raise _mismatch(point, f"{found!r}")
         if point.replace is not None:
-            function_named(point.replace)  # imported before anything is touched
+            function_named(point.replace)  # import it before any attribute is replaced
         self._checked[point] = found
         return holder, found
 
@@ -201,7 +203,7 @@ class Patches:
             del self._records[point]
         original, replacement = self._made.get(point, (None, None))
         if found in self._ours:
-            # Another patcher ended and restored our replacement, which it had found there.
+            # Another tool reinstalled our replacement, which it had saved as the original.
             found, replacement = self._ours[found], found
         elif original is not found:
             replacement = function_named(replace)(_as_function(found))
@@ -227,7 +229,7 @@ class Patches:
             setattr(record.holder, name, record.original)
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
-        # Else other code wrapped ours: our replacement stays below and passes everything through.
+        # Otherwise other code wrapped our replacement, which stays in place and only calls the original.
 
 
 def _holder(point: Point) -> Any:
@@ -243,8 +245,8 @@ def _holder(point: Point) -> Any:
 
 
 def _found(holder: Any, name: str) -> Any:
-    """The attribute, perhaps inherited from a base class; after restoring, it is inherited again."""
-    bases = holder.__mro__[:-1] if isinstance(holder, type) else (holder,)  # not what every object has
+    """Return the attribute of the holder or of its base classes; `_MISSING` if none of them has it."""
+    bases = holder.__mro__[:-1] if isinstance(holder, type) else (holder,)  # without the attributes of `object`
     for base in bases:
         own = cast("Mapping[str, Any]", vars(base))
         if name in own:
@@ -257,7 +259,7 @@ def _check_function(point: Point, found: Any) -> None:
         return
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(found).parameters if callable(found) else {}
     named = tuple(parameters)
-    # A wrapper by other code that accepts any arguments passes: the function below cannot be seen.
+    # A wrapper by other code that accepts any arguments is allowed, because it hides the original parameters.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     expected = point.parameters or ()
     fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
@@ -290,7 +292,7 @@ def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportEr
 def _reaches(function: Any, target: Any) -> bool:
     """Whether `function` wraps `target` at any depth, by attribute, closure or partial."""
     found = [function]
-    for item in found:  # it grows meanwhile
+    for item in found:  # the list grows during the loop
         if item is target:
             return True
         if len(found) < _SEARCHED:
@@ -299,7 +301,7 @@ def _reaches(function: Any, target: Any) -> bool:
 
 
 def _as_function(found: Any) -> Any:
-    """A method as a plain function of the instance: a wrapt proxy must be bound, or its wrapper gets no instance."""
+    """Return a method as a plain function. A wrapt proxy is bound first; otherwise its wrapper gets no instance."""
     kind = cast("type[object]", type(found))
     if kind is FunctionType or not isinstance(found, FunctionType):
         return found
@@ -313,9 +315,9 @@ def _as_function(found: Any) -> Any:
 
 
 def _below(item: Any) -> list[Any]:
-    """What a function or wrapper may call: what is in its closure and in its attributes."""
+    """The objects that a function or wrapper may call: those in its closure and its attributes."""
     if type(item) is FunctionType:
         return [vars(item).get("__wrapped__"), *gc.get_referents(*(item.__closure__ or ()))]
-    # A method, a partial, a mock, a wrapper written as a class, or a proxy of wrapt, which claims to be a function.
+    # Otherwise a method, partial, mock, wrapper class, or a wrapt proxy, whose `__class__` is that of a function.
     held = gc.get_referents(item, getattr(item, "__dict__", None))
     return [each for each in held if callable(each) and not isinstance(each, type)]

@@ -1,9 +1,9 @@
-"""Workers that are older than a fake: before one reaches Bedrock, it checks whether a fake is open in its parent.
+"""Block Bedrock in workers that started before a fake opened: they check whether a fake is open in the parent.
 
-The plugin activates this. The parent signals through a file, which exists while Bedrock is closed. No file is written
-before the first worker starts, and a worker loads nothing heavy before it looks up a Bedrock host. The module is kept
-apart from the package because every multiprocessing child under the plugin loads it. What it registers lives as long
-as the process: as `imports` it holds little, and PYTEST_DONT_REWRITE.
+The plugin activates this. The parent signals through a file, which exists while calls to Bedrock are blocked. No file
+is written before the first worker starts, and a worker imports nothing heavy before it looks up a Bedrock host. Every
+multiprocessing child under the plugin loads this module, and the module's hooks live as long as the process. The module
+therefore imports and references little, as `imports` does (hence PYTEST_DONT_REWRITE).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _PROCESSES: Final = "multiprocessing.process"
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
-"""Audit events that name a host, with its position."""
+"""Maps each audit event that has a host or address among its arguments to the position of that argument."""
 
 _told: str | None = None
-"""The file for the workers of this process; None before there is one."""
+"""Path of the signal file for the workers of this process; None before the first worker starts."""
 _closed = False
 _parents: list[str] = []
-"""The files of the processes that this one comes from."""
+"""Paths of the signal files of this process's parent and, after forks, of its older ancestors."""
 
 
 @cache
 def arm() -> None:
-    """From now on, workers that multiprocessing or fork starts check the state of this process."""
+    """Make workers that multiprocessing or fork starts from now on check the signal of this process."""
     _forget_loaders()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_share, after_in_child=_forked)
@@ -43,8 +43,9 @@ def arm() -> None:
 
 
 def _forget_loaders() -> None:
-    """Let go of pytest's loader, which has loaded these modules and holds the whole run: they live as long as the
-    process, for what is registered for forks cannot be taken back.
+    """Replace pytest's loader of these modules, because it references the whole test run.
+
+    The modules live as long as the process, because fork hooks cannot be unregistered.
     """
     from importlib.machinery import SourceFileLoader
 
@@ -55,7 +56,7 @@ def _forget_loaders() -> None:
 
 
 def tell(closed: bool) -> None:
-    """Signal to all workers whether the way to Bedrock is closed."""
+    """Signal to all workers whether calls to Bedrock are blocked."""
     global _closed
     if closed != _closed:
         _closed = closed
@@ -101,14 +102,14 @@ def _forked() -> None:
 
 
 def _ask(path: str) -> None:
-    """In a worker: check the parent from now on."""
+    """In a worker: check the parent's signal file at `path` from now on."""
     if not _parents:
         sys.addaudithook(_watch)
     _parents.append(path)
 
 
 class InChild:
-    """Pickled with a process object: unpickling it in another process calls a function."""
+    """Calls a function when another process unpickles this object, which is an attribute of a process object."""
 
     def __init__(self, act: Callable[..., object], *args: object) -> None:
         self._given = (os.getpid(), act, *args)
@@ -123,7 +124,7 @@ def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
 
 
 def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
-    """Turn `BaseProcess.start` into one that takes what `make` gives along, in an attribute of this name."""
+    """Wrap `BaseProcess.start`: while it runs, attribute `name` of the process object has the result of `make`."""
 
     @wraps(original)
     def start(self: Any) -> Any:
@@ -150,7 +151,7 @@ _hook = ImportHook((_PROCESSES,), _patch)
 def _watch(event: str, args: tuple[Any, ...]) -> None:
     if event not in _EVENTS:
         return
-    name = str(args[_EVENTS[event]])  # of an address the host is in it
+    name = str(args[_EVENTS[event]])  # for an address: the text of the tuple, which contains the host
     if not name.isascii() or "bedrock" in name.lower():
         _stand_below()
         from converse_harness.intercept import guard, hosts
@@ -160,7 +161,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @cache
 def _stand_below() -> None:
-    """Install, at the first lookup of a Bedrock host, a permanent guard that refuses while the parent's file exists."""
+    """Install a permanent guard when a Bedrock host is first looked up; it refuses while a parent's file exists."""
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 

@@ -1,4 +1,4 @@
-"""How a client in this process reads an answer: the only code that reports the chunks taken and the end."""
+"""Read a response for a client in this process. No other code reports the chunks taken and the outcome."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FRAME: Final = itemgetter(0)
 
 
 class ResponseReader:
-    """The chunks of one response on their way to a client that reads in process, and how that ended.
+    """Gives the chunks of one response to a client in this process, and reports the outcome to the exchange.
 
-    It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
-    `failure` is raised to the client instead of a normal end; exceptions of the script are too, after all earlier
-    chunks were taken. A pause longer than `patience` (the client's timeout in seconds) raises the error that
-    `timed_out` makes. Blocking clients iterate; others take each `chunk` when it is due.
+    The reader looks one chunk ahead: a response is complete when its last byte is taken, whether or not the client
+    reads again. `failure` is raised to the client instead of a normal end; so are exceptions of the script, after all
+    earlier chunks were taken. A pause longer than `patience` (the client's timeout in seconds) raises the error that
+    `timed_out` returns. Blocking clients iterate over the reader; others take each `chunk` when it is due.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class ResponseReader:
         chunks = response.chunks
         whole = failure is None and response.broken is None
         self._stream = chunks if isinstance(chunks, StreamChunks) and whole and not chunks.is_paced else None
-        """The answer where it can be read in runs."""
+        """The chunks if they can be read in runs: a stream without pauses and breaks; otherwise None."""
         self._handed: list[bytes] = []
         self.taken = exchange.taken
         self.chunks = self.taken.begin(chunks, started)
@@ -83,7 +83,7 @@ class ResponseReader:
         self._begun = True
         try:
             self._due = next(self.chunks, None)
-        except Exception as error:  # noqa: BLE001 - whatever a script raises, the reader must see
+        except Exception as error:  # noqa: BLE001 - any exception of a script is raised to the reader
             self._due, self.failure = None, error
 
     def __iter__(self) -> Iterator[bytes]:
@@ -108,9 +108,7 @@ class ResponseReader:
             raise
 
     def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """Yield the chunks of a stream without pauses. No Python function runs per frame, because long streams have
-        many.
-        """
+        """Yield the chunks of a stream without pauses; no Python function runs per frame, for speed."""
         moments = map(self.taken.times.append, iter(monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
@@ -137,7 +135,7 @@ class ResponseReader:
             yield last.data
 
     def pause(self) -> float:
-        """The seconds until the chunk is due. Raises the client's timeout, at once, if the client waits less long."""
+        """Return the seconds until the chunk is due. Raises the client's timeout at once if they exceed `patience`."""
         delay = self._due.delay if self._due is not None else 0.0
         if delay > self._patience:
             self.close()
@@ -145,7 +143,7 @@ class ResponseReader:
         return delay
 
     def take(self, chunk: Chunk) -> bytes:
-        """Mark the due chunk as taken."""
+        """Mark the due chunk as taken, and return its bytes."""
         self.taken.add(chunk, monotonic())
         self._advance()
         if self._due is None and self.failure is None:
@@ -153,20 +151,20 @@ class ResponseReader:
         return chunk.data
 
     def finish(self) -> None:
-        """Handle a read beyond the last chunk. Raises the script's exception."""
+        """Handle a read beyond the last chunk. Raises the failure or the script's exception, if there is one."""
         if self.failure is not None:
             self.end("cut")
             raise self.failure
         self.end(self.regular_end)
 
     def end(self, outcome: CallOutcome) -> None:
-        """Report the end; only the first report counts."""
+        """Report the outcome to the exchange; only the first report counts."""
         if not self.over:
             self.over = True
             self.exchange.ended(outcome)
 
     def close(self) -> None:
-        """Note that the client closed or dropped the response."""
+        """Report that the client closed or dropped the response."""
         self._due = self.failure = None
         self._begun = True
         self._handed.clear()

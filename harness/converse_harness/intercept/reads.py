@@ -1,7 +1,7 @@
 """Read the requested host from calls of other libraries: one reader per kind of function.
 
-`patch_points` lists the functions. A reader gives the hosts in the arguments; a decorator turns it into a replacement,
-which checks these hosts and then calls the original.
+`patch_points` lists the functions. A reader returns the hosts in the arguments; the decorator `_before` turns the
+reader into a replacement, which checks these hosts and then calls the original.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Replace = Callable[[Any], Any]
 def _before(read: Read) -> Replace:
     """Turn the reader `read` into a replacement that checks the hosts of a call before the original function runs.
 
-    `read` must accept any further arguments, because the function may have others in other versions.
+    `read` must accept further arguments, because other versions of the function may have more.
     """
 
     def replace(original: Any) -> Any:
@@ -46,13 +46,13 @@ def _before(read: Read) -> Replace:
 
 def _with_parameters(made: Any, original: Any) -> Any:
     """Give the wrapper the original's signature, because other test tools (respx) inspect it."""
-    with suppress(ValueError, TypeError):  # of C
+    with suppress(ValueError, TypeError):  # functions written in C may have no signature
         made.__signature__ = signature(original)
     return made
 
 
 def by_name(original: Any) -> Any:
-    """A function whose host has a name among its arguments, wherever it stands."""
+    """Check the arguments `host`, `hostname` and `server_hostname` of a function, at any position."""
     parameters = signature(original)
 
     def read(*args: Any, **kwargs: Any) -> Iterator[object]:
@@ -64,46 +64,44 @@ def by_name(original: Any) -> Any:
 
 @_before
 def address(*args: Any, **more: Any) -> Iterable[object]:
-    """A socket method whose last argument is an address: C code resolves its name before the audit hook runs."""
+    """Read the host from a socket method's last argument; C code resolves the name before the audit hook runs."""
     return (hosts.host_of(more.get("address", args[-1])),)
 
 
 @_before
 def connection_of_loop(loop: object, make: object, host: object = None, *args: Any, **options: Any) -> Iterable[object]:
-    """`create_connection` of an event loop written in C."""
+    """Read the host and the server name from `create_connection` of an event loop written in C."""
     return host, options.get("server_hostname")
 
 
 @_before
 def second(first: object, host: object, *args: Any, **more: Any) -> Iterable[object]:
-    """A function written in C: `getaddrinfo` of an event loop, or what connects in awscrt."""
+    """Read the host from the second argument of a C function: uvloop's `getaddrinfo`, or awscrt's connect."""
     return (host,)
 
 
 @_before
 def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """`HTTPConnection.putrequest` of http.client: the host is its own, the tunnel's, or the one in a proxy request's
-    URL.
-    """
+    """Read the hosts of the connection, its tunnel and a proxy request's URL from http.client's `putrequest`."""
     return connection.host, getattr(connection, "_tunnel_host", None), hosts.host_in(url)
 
 
 @_before
 def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterable[object]:
-    """`handle_request` and `handle_async_request` of httpcore, for every HTTP version."""
+    """Read the hosts from httpcore's `handle_request` and `handle_async_request`, for every HTTP version."""
     headers = (value for name, value in request.headers if name.lower() == b"host")
     return _of_request(request.url.host, hosts.text(request.url.target), *headers)
 
 
 @_before
 def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """`BaseConnector.connect` of aiohttp, which provides the connection for each request."""
+    """Read the hosts from aiohttp's `BaseConnector.connect`, which provides the connection for each request."""
     return _of_request(request.url.host, "/", request.headers.get("Host", ""))
 
 
 @_before
 def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """`request` of awscrt's connections."""
+    """Read the hosts from `request` of awscrt's HTTP/1.1 and HTTP/2 connections."""
     return _of_request(connection.host_name, request.path or "/", request.headers.get("host") or "")
 
 
@@ -115,12 +113,12 @@ def _of_request(host: Any, target: str, *headers: bytes | str) -> Iterable[objec
 _URL: Final = 10002
 _HEADERS: Final = 10023
 _REACHED: Final = (10243, 10203)
-"""Options of libcurl: the URL, headers, and hosts that others stand for (CONNECT_TO, RESOLVE)."""
+"""Options of libcurl: the URL, the headers, and those that replace hosts (CONNECT_TO, RESOLVE)."""
 
 
 @_before
 def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **more: Any) -> Iterator[object]:
-    """`Curl.setopt` of curl_cffi and pycurl."""
+    """Read the hosts from `Curl.setopt` of curl_cffi and pycurl."""
     if option == _URL:
         yield hosts.host_in(hosts.text(value).lstrip("/"))
     elif option == _HEADERS:
@@ -130,13 +128,13 @@ def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **mo
 
 
 def curl_handle(original: Any) -> Any:
-    """`Curl` of pycurl, whose methods are written in C."""
+    """Replace pycurl's class `Curl`, whose methods are written in C, by a subclass whose `setopt` checks hosts."""
     return type("Curl", (original,), {"setopt": curl_option(original.setopt), "__module__": original.__module__})
 
 
 @_before
 def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
-    """A method that writes to a socket, to TLS over a socket or in memory, or to trio's SocketStream."""
+    """Read the hosts from a write to a socket, to TLS over a socket or in memory, or to trio's SocketStream."""
     name = getattr(connection, "server_hostname", None)
     written = hosts.written_in(data)
     return (name,) if written is None else (name, *_of_head(*written, name or _peer(connection)))
@@ -144,7 +142,7 @@ def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable
 
 @_before
 def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
-    """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
+    """Read the hosts from `write` and `writelines` of asyncio's StreamWriter, on any event loop."""
     name = getattr(stream.get_extra_info("ssl_object"), "server_hostname", None)
     written = hosts.written_in(data)
     peer = hosts.host_of(stream.get_extra_info("peername"))
@@ -152,15 +150,15 @@ def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[ob
 
 
 def _of_head(target: str | None, header: str | None, peer: object) -> Iterable[object]:
-    """The hosts of a request in the bytes; its Host header counts as in `_of_request`."""
+    """The hosts of a written request; its Host header is ignored if the target is a path and the peer is local."""
     return (target,) if target is None and hosts.is_own_machine(peer) else (target, header)
 
 
 def _peer(connection: Any) -> object:
-    """The address to which a socket, or trio's stream over one, is connected; None if unknown."""
+    """The host to which a socket, or trio's stream over a socket, is connected; None if unknown."""
     try:
         peer: Any = getattr(connection, "socket", connection).getpeername()
     except (AttributeError, OSError):
         return None
-    # A text is the path of a socket in the file system.
+    # The address of a Unix socket is a path.
     return "localhost" if isinstance(peer, str | bytes) else hosts.host_of(peer)

@@ -26,11 +26,11 @@ from converse_harness.recordings.redaction import Redaction
 
 
 class Recorder(BotoFake):
-    """A fake that forwards calls to the real Bedrock and writes them with their answers when it closes.
+    """A fake that forwards calls to the real Bedrock, and writes the calls and their answers to a file when it closes.
 
     Use it in `with`, in `async with` or as a decorator, which makes a new recording for every call of the function.
-    Scripted calls are answered by the script and not recorded. `path` is the file's path; `saved` the path that was
-    written, None before closing and if there was nothing to write.
+    Calls that the script answers are not recorded. `path` is the file's path; `saved` is the path that was written,
+    None before closing and if nothing was written.
     """
 
     made_by = "record"
@@ -67,15 +67,15 @@ class Recorder(BotoFake):
         return self._again(path, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
-        """A transport for one client: records all its requests and sends them over `inner`, any transport of httpx or
-        httpx2.
+        """Make a transport for one client: all its requests are recorded and sent over `inner`.
 
-        `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`. Closing it closes `inner`.
+        `inner` is any transport of httpx or httpx2; closing the new transport closes `inner`. For example:
+        `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`.
         """
         return recording_transport(library_of(inner), self, inner)
 
     def httpx_async_transport(self, inner: Any) -> Any:
-        """A transport for one `AsyncClient`, on asyncio or trio."""
+        """Make a transport for one `AsyncClient`, on asyncio or trio; see `httpx_transport`."""
         return recording_async_transport(library_of(inner), self, inner)
 
     @contextmanager
@@ -97,7 +97,7 @@ class Recorder(BotoFake):
         self._finish(None)
 
     def _finish(self, error: BaseException | None) -> None:
-        """Close and write the file; `error` is what the block raised, which gets the problems as notes."""
+        """Close and write the file; `error` is the exception of the block, to which problems are added as notes."""
         __tracebackhide__ = True
         super().close()
         if self.writer is None or self._kept:
@@ -136,23 +136,23 @@ def record(
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],
 ) -> Recorder:
-    """Records the clients of boto3, aiobotocore and httpx while it is open: `with`, `async with` or a decorator.
+    """Record the calls of boto3, aiobotocore and httpx clients: use it in `with`, in `async with` or as a decorator.
 
-    The calls go to the real Bedrock, with real credentials, and clients see their answers live. Clients of httpx and
-    httpx2 are heard when they ask a host of Bedrock, or `upstream`, a URL that stands for it; for one that asks others
-    there are `.httpx_transport` and `.httpx_async_transport`.
+    The calls go to the real Bedrock, with real credentials, and clients receive the answers as they arrive. Calls of
+    httpx and httpx2 clients are recorded if they go to a Bedrock host, or to `upstream`, a URL that replaces Bedrock.
+    For clients that call other hosts, use `.httpx_transport` and `.httpx_async_transport`.
 
-    `mode` is "all" (anew, in place of what was there), "new_episodes" (play what matches, record the rest), "once"
-    (record if there is no file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`.
-    `failed` says what becomes of what was recorded where the block raised: "aside" (as `trip.failed.jsonl`), "write" or
-    "drop". `redaction` says what is replaced in the file beside account ids and the signatures of URLs. Any other
-    secret is `***` in the file, with a MaskedSecretWarning that says where; an exchange in which it cannot be masked is
-    left out. Further settings are those of a Fake.
+    `mode` is "all" (record everything and replace the file), "new_episodes" (play what matches, record the rest),
+    "once" (record if there is no file) or "none" (only play). `match` and `pace` control playing as for `recording`.
+    `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (in
+    `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). `redaction` lists replacements in the file, in
+    addition to account ids and the signatures of URLs. Any other secret is replaced by `***`, and a MaskedSecretWarning
+    names the place; an exchange with a secret that cannot be masked is left out. Further settings are those of a Fake.
 
-    A call that still runs when it closes may end normally; of its answer the file has what had come by then, marked as
-    left by the client, and nothing where that had not begun. The written file is played by `recording(path)`.
-    Raises ReplyError for what it cannot be, where the file cannot be written, with the place where it is instead, and
-    where an exchange was left out.
+    A call that is still running when the recorder closes may end normally. The file contains the part of its answer
+    that had arrived, marked as closed by the client, and nothing if the answer had not begun. `recording(path)` plays
+    the file. Raises ReplyError for an invalid argument, if an exchange was left out, and if the file cannot be written;
+    the message then names the place of the saved copy.
 
     >>> import boto3, os, tempfile
     >>> from converse_harness import ConverseServer, fake_converse, record, recording

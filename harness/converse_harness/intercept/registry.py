@@ -1,18 +1,18 @@
 """The stack of open fakes: one for the whole process, used by every transport, patch and guard.
 
-Three things are looked up here, and nowhere else:
+Only this module determines three things:
 
-* `current()`: the newest open fake;
-* `fake_for_call()`: the fake that must answer a boto call right now, which is the one under which it began. That call
-  is refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
-  belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
-  newest of another transport, which refuses it unless it is aimed at this machine itself. One that records and is newer
-  than a server hears what is aimed at that;
-* when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
-  and no such thread is alive; as long as something stands below all fakes; and as long as somebody keeps the patches.
+* the newest open fake: `current()`;
+* the fake that must answer a boto call now: `fake_for_call()`. It is the fake that was chosen when the call began: the
+  fake of the server to whose URL the call goes; otherwise the newest fake that answers boto clients; otherwise the
+  newest fake of another transport, which refuses the call unless the call goes to this machine. A recording fake that
+  is newer than a server also gets the calls to that server. A call is refused if its fake was closed meanwhile. While
+  no fake is open, a call is also refused in a thread that outlived the fake under which the thread started or called;
+* when botocore must be patched: from the first open fake until no fake is open, no call that began under a fake runs,
+  and no thread that outlived its fake is alive; also while `stand_below` or `keep_patches` requires it.
 
-`stand_below` puts there what refuses where no fake is open: the guard of a whole session, or, in a worker of a pool,
-what asks its parent.
+`stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker of
+a pool, a guard that checks the parent process.
 
 A KeyboardInterrupt while a fake opens or closes leaves botocore either fully patched (a fake is open) or as it was.
 """
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 class _Entry:
     """One fake on the stack.
 
-    `boto`: it answers boto clients in process. `url` is the URL at which a server answers for it. `before` are the
-    threads that existed when it opened, `callers` those that have called under it.
+    `boto`: the fake answers the boto clients of this process. `url` is the URL at which a server serves the fake, or
+    "". `before` are the threads that existed when the fake opened; `callers` are those that made calls under the fake.
     """
 
     __slots__ = ("before", "boto", "callers", "closed", "fake", "opener", "responder", "url")
@@ -64,12 +64,12 @@ class _Entry:
         self.opener = threading.current_thread()
 
     def is_endpoint_of(self, endpoint: str) -> bool:
-        """Whether a client's endpoint is this fake's URL."""
+        """Whether a client's endpoint URL is this fake's URL or below it."""
         return f"{endpoint}/".startswith(f"{self.url}/")
 
 
 class ActiveCall:
-    """One running call with all its attempts: the operation, and the fake that was newest when it began."""
+    """One running call with all its attempts: the operation, and the entry of the fake chosen when the call began."""
 
     __slots__ = ("__weakref__", "call", "entry", "operation")
 
@@ -77,7 +77,7 @@ class ActiveCall:
         self.entry = entry
         self.operation = operation
         self.call: Call | None = None
-        """Its newest attempt; None before the first."""
+        """The newest attempt; None before the first one."""
 
     @property
     def records(self) -> bool:
@@ -89,15 +89,15 @@ CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held"
 """The call that runs in this context."""
 
 _FORWARDING: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
-"""Whether a server passes on a recorded call in this context: nobody else may use the way that this opens."""
+"""Whether a server forwards a recorded call in this context; other contexts still may not reach Bedrock."""
 
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
-"""Weak, so that a call that was interrupted between any two lines is not held for ever."""
+"""Weak references, so that a call that was interrupted between any two lines is not kept for ever."""
 _below: RefusingFake | None = None
 _keepers: list[object] = []
-"""Who wants botocore to stay patched while no fake is open."""
+"""The owners for which botocore stays patched while no fake is open."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 _ours: WeakSet[threading.Thread] = WeakSet()
 
@@ -111,8 +111,8 @@ def current() -> OpenFake | None:
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises TransportError if a library that has to be patched is not as expected.
 
-    With `boto=False` it does not answer boto clients, and botocore is patched only when other code imports it. `url` is
-    the URL at which a server answers for it.
+    With `boto=False` the fake does not answer boto clients, and botocore is patched only when other code imports
+    botocore. `url` is the URL at which a server serves the fake.
     """
     try:
         PATCHES.ready(eager=boto)
@@ -123,7 +123,7 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
 
 
 def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
-    """Set the object that refuses calls when no fake is open, except while it `records`; return the one before."""
+    """Set the object that refuses calls when no fake is open, except while it `records`; return the previous one."""
     global _below
     before = _below
     if refusing is not None:
@@ -135,8 +135,8 @@ def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
 
 
 def tell_workers() -> None:
-    """Signal to this process's workers whether the way to Bedrock is closed."""
-    pools = sys.modules.get("converse_harness.intercept.pools")  # where the plugin has loaded it
+    """Signal to this process's workers whether calls to Bedrock are blocked."""
+    pools = sys.modules.get("converse_harness.intercept.pools")  # only the plugin loads it
     if pools is not None:
         newest = next((entry.responder for entry in _entries[::-1]), _below)
         pools.tell(newest is not None and not newest.records)
@@ -151,8 +151,8 @@ def close_fake(fake: OpenFake) -> None:
 def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[None, None, None]:
     """Open a fake for a `with` block, and close it in any case.
 
-    It is a generator because the interpreter also closes an abandoned one: a KeyboardInterrupt between the end of the
-    block and the closing cannot leave botocore patched.
+    This is a generator because the interpreter also closes abandoned generators: a KeyboardInterrupt between the end of
+    the block and the closing cannot leave botocore patched.
     """
     try:
         try:
@@ -168,7 +168,7 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
 def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
     """Register the start of a boto call; returns None if no fake has to answer it. Raises BlockedConnection.
 
-    `endpoint` is the client's endpoint URL, given or chosen by botocore.
+    `endpoint` is the client's endpoint URL, set by the user or chosen by botocore.
     """
     entry = _entry_for(endpoint)
     if entry is not None:
@@ -201,10 +201,10 @@ def end_call(held: ActiveCall) -> None:
 
 
 def fake_for_call(endpoint: str) -> OpenFake | None:
-    """The fake that must answer a boto client's request now; None if the request may go to the network: under a fake
-    that does not answer boto clients, requests to this machine may.
+    """The fake that must answer a boto client's request now; None if the request may go to the network.
 
-    Raises BlockedConnection, once the fake under which the call began is closed too.
+    A request to this machine may go to the network under a fake that does not answer boto clients. Raises
+    BlockedConnection if the fake of the call was closed meanwhile, and in a thread that outlived its fake.
     """
     held = CURRENT_CALL.get()
     entry = _entry_for(endpoint) if held is None else held.entry
@@ -218,7 +218,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
 
 
 def blocking_fake() -> OpenFake | None:
-    """The fake that must block other ways to Bedrock now; None if they are open.
+    """The fake that must block other ways to Bedrock now; None if no fake blocks them.
 
     A recording fake blocks nothing: it forwards calls with real keys to their destination.
     """
@@ -232,7 +232,7 @@ def blocking_fake() -> OpenFake | None:
 
 
 def closing() -> BlockingFake | None:
-    """As `blocking_fake`; if no fake is open, the object that `stand_below` set."""
+    """Return `blocking_fake()` or, if no fake is open, the object that `stand_below` set, unless it `records`."""
     fake = blocking_fake()
     if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
         return fake
@@ -250,14 +250,14 @@ def forwarding() -> Generator[None, None, None]:
 
 
 def _refuse_outlived(endpoint: str) -> None:
-    """Raises BlockedConnection in a thread that outlived its fake, unless the endpoint is on this machine."""
+    """Raise BlockedConnection in a thread that outlived its fake, unless the endpoint is on this machine."""
     thread = threading.current_thread()
     if _outlived and not is_loopback(endpoint) and (fake := _outlived.get(thread)) is not None:
         raise refuse(fake, OUTLIVED.format(name=thread.name))
 
 
 def inherit(thread: threading.Thread) -> None:
-    """Called before `thread` starts: if the current thread outlived its fake, the new thread is marked too."""
+    """Mark a thread, before it starts, as one that outlived its fake if the current thread is such a thread."""
     fake = None if _entries else _outlived.get(threading.current_thread())
     if fake is not None:
         _outlived[thread] = fake
@@ -272,7 +272,7 @@ def keep_patches(owner: object) -> None:
 
 
 def drop_patches(owner: object) -> None:
-    """Release `keep_patches` for this owner; does nothing for an owner without it."""
+    """Undo `keep_patches` of this owner; does nothing if the owner did not call it."""
     _keepers[:] = [each for each in _keepers if each is not owner]
     unpatch_if_idle()
 
@@ -294,7 +294,7 @@ def _outlived_threads_run() -> bool:
 def _runs(thread: threading.Thread) -> bool:
     try:
         return thread.is_alive()
-    except RuntimeError:  # of one that `threading` did not start, since Python 3.13
+    except RuntimeError:  # since Python 3.13, for a thread that `threading` did not start
         return False
 
 
@@ -323,7 +323,7 @@ def exempt(thread: threading.Thread) -> None:
 
 def _remember_threads(entry: _Entry) -> None:
     if entry.opener in _ours:
-        return  # the control API, for a test that runs somewhere else: the threads of this process are not its own
+        return  # the control API opened the fake for a test in another process: threads here are not the test's
     free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
@@ -345,13 +345,13 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 
 def locked(step: Callable[[], None]) -> None:
-    """Run `step` while no other thread opens or closes a fake. Re-entrant, because a finalizer may run in between."""
+    """Run `step` while no other thread opens or closes a fake. The lock is re-entrant, for finalizers."""
     with _lock:
         step()
 
 
 def _after_fork_in_child() -> None:
-    """In a forked child: renew the locks, forget calls and threads, and refuse in place of the parent's fakes."""
+    """In a forked child: renew the lock, forget running calls, and refuse calls in place of the parent's fakes."""
     global _lock
     _lock = threading.RLock()
     _running.clear()

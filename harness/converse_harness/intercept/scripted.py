@@ -1,4 +1,4 @@
-"""Handles for scripted replies: a group of replies, and the calls that meet a condition."""
+"""Handles that scripting returns: `Scripted` for a group of replies, `When` for calls that meet a condition."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from converse_harness.endpoint.script import Queue, Responder, Slot
 from converse_harness.errors import UnusedReplies
 
 Lock = AbstractContextManager[object]
-"""Held while a script changes."""
+"""The lock that is held while a script changes."""
 
 
 class Scripted:
-    """A handle for replies that were scripted together; as a context manager it limits them to the block.
+    """A handle for replies that were scripted together; as a context manager, it limits the replies to the block.
 
     Leaving the block removes unused replies, and raises UnusedReplies unless the block already raised.
     """

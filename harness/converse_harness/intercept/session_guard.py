@@ -20,9 +20,7 @@ _CLOSED: Final = (
 
 
 class SessionGuard(RefusingFake):
-    """Refuses calls while no fake is open, and remembers them, so that the test fails even if the error is
-    swallowed.
-    """
+    """Refuses calls while no fake is open, and stores the errors, so that the test fails even if it swallows one."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -33,29 +31,29 @@ class SessionGuard(RefusingFake):
 
     @property
     def records(self) -> bool:
-        """Whether the way is open, for a test with a marker that allows it."""
+        """Whether calls to Bedrock are allowed, because the marker of the running test turns the guard off."""
         return self._off
 
     def message_for(self, library: str, host: str) -> str:
-        """The message with the host and library, and the available fixtures."""
+        """The error message: it names the library, the host, the running test and the fixtures to use."""
         where = f"in {self._test}" if self._test else "outside of a test"
         return _CLOSED.format(library=library, host=host, where=where)
 
     def block(self, error: BlockedConnection) -> None:
-        """Remember a blocked connection."""
+        """Store the error of a blocked connection for `check`."""
         self.problems.append(error)
 
     def open(self) -> None:
-        """Activate this guard in place of one of an outer session."""
+        """Activate this guard; it replaces the guard of an outer session, if there is one."""
         self._before = registry.stand_below(self)
 
     def close(self) -> None:
-        """Deactivate it and restore the outer session's guard."""
+        """Deactivate this guard and restore the outer session's guard."""
         registry.stand_below(self._before)
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """In a `with` block this test runs; `off`: the way is open."""
+        """Run a test, named by its node id, in a `with` block; `off` allows its calls to Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
         registry.tell_workers()
@@ -66,7 +64,7 @@ class SessionGuard(RefusingFake):
             registry.tell_workers()
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raise connections blocked since the last check, except `error` itself."""
+        """Raise the first connection blocked since the last check, unless `error` is one of them."""
         __tracebackhide__ = True
         self.problems += map(BlockedConnection, refused())
         new, self.problems = self.problems, []

@@ -1,4 +1,4 @@
-"""Retries while a fake is open: the waits before them are skipped, and their quotas never run out."""
+"""Skip the waits before retries, and keep the quotas of retries full, while a fake is open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from converse_harness.intercept.registry import CURRENT_CALL
 
 
 def _skips_of_call(seconds: float) -> bool:
-    """Whether a retry wait of the running call is skipped; its fake takes note of it then."""
+    """Whether a retry wait of the running call is skipped; a skipped wait is reported to the fake of the call."""
     held = CURRENT_CALL.get()
     if held is None or held.entry.responder.sleeps:
         return False
@@ -20,7 +20,7 @@ def _skips_of_call(seconds: float) -> bool:
 
 
 def _skips_of_test(seconds: float) -> bool:
-    """The same outside a call, for the newest fake."""
+    """Whether a retry wait outside a call is skipped; a skipped wait is reported to the newest fake."""
     fake = registry.current()
     if fake is None or fake.sleeps:
         return False
@@ -40,7 +40,7 @@ class _Module:
 
 
 def without_sleep(time: Any) -> Any:
-    """The name `time` in `botocore.endpoint`, replaced so that retry waits are skipped."""
+    """Replace the module `time` in `botocore.endpoint`, so that retry waits are skipped."""
 
     def sleep(seconds: float) -> None:
         if not _skips_of_call(seconds):
@@ -50,7 +50,7 @@ def without_sleep(time: Any) -> Any:
 
 
 def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]:
-    """The name `asyncio` in a library, replaced so that waits that `skips` takes note of are skipped."""
+    """Make a replacement of the module `asyncio` in a library: its `sleep` skips waits for which `skips` is true."""
 
     def replace(asyncio: Any) -> Any:
         async def sleep(seconds: float, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +67,7 @@ without_test_waits = _without_async_sleep(_skips_of_test)
 
 
 def without_anyio_sleep(original: Any) -> Any:
-    """`AnyioEndpoint._sleep`, which also runs under trio."""
+    """Replace `AnyioEndpoint._sleep` (asyncio and trio), so that retry waits are skipped."""
 
     @functools.wraps(original)
     async def _sleep(self: Any, sleep_amount: float) -> None:
@@ -77,12 +77,12 @@ def without_anyio_sleep(original: Any) -> Any:
 
 
 def _skips_filling(bucket: Any, amount: float) -> bool:
-    """Whether the wait is skipped until a token bucket has filled up to `amount`."""
+    """Whether the wait for a token bucket to fill up to `amount` is skipped."""
     return _skips_of_call((amount - bucket.available_capacity) / bucket.max_rate)
 
 
 def acquire_at_once(original: Any) -> Any:
-    """`TokenBucket.acquire`: adaptive mode continues instead of waiting for capacity."""
+    """Replace `TokenBucket.acquire`: under a fake, the retry mode "adaptive" does not wait for capacity."""
     from botocore.exceptions import CapacityNotAvailableError
 
     @functools.wraps(original)
@@ -98,7 +98,7 @@ def acquire_at_once(original: Any) -> Any:
 
 
 def acquire_at_once_async(original: Any) -> Any:
-    """`AsyncTokenBucket.acquire`, the same for aiobotocore."""
+    """Replace `AsyncTokenBucket.acquire` of aiobotocore as `acquire_at_once` replaces botocore's method."""
     from botocore.exceptions import CapacityNotAvailableError
 
     @functools.wraps(original)
@@ -114,7 +114,7 @@ def acquire_at_once_async(original: Any) -> Any:
 
 
 def without_drain(original: Any) -> Any:
-    """`RetryQuota.acquire`: the quota never runs out, so the thousandth call is retried as often as the first."""
+    """Replace `RetryQuota.acquire`: under a fake, the quota never runs out, however many calls are retried."""
 
     @functools.wraps(original)
     def acquire(self: Any, capacity_amount: int) -> Any:

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixtures. What happens to a test with them stands in `outcome`, from top to bottom.
+"""The pytest plugin: its fixtures. The module `outcome` has the hooks that run around each test.
 
-Loaded by every pytest of the environment, so it imports nothing heavy: everything else comes inside the fixtures.
+Every pytest run of the environment loads this module, so it imports nothing heavy; fixtures import what they need.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ AnyFake = TypeVar("AnyFake", bound="Fake")
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Register the options and ini settings, and the hooks of this run."""
-    # Not through `pytest_plugins`: for that, pytest would search all installed packages once more.
+    # Not through `pytest_plugins`: pytest would then search all installed packages again.
     pluginmanager.register(Hooks(), "converse_hooks")
     add_options(parser)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let the fixtures of samples come in when pytest looks for one: to register all 140 would slow every start."""
+    """Register the sample fixtures when pytest first looks one up, because registering all 140 slows every start."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
     look_up: Any = getattr(manager, "getfixturedefs", None)  # not public
@@ -62,16 +62,16 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
         yield fake
     finally:
         fake.close()
-    fake.check_problems()  # of what other fixtures did after the test
+    fake.check_problems()  # problems that other fixtures caused after the test
 
 
 @pytest.fixture
 def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
 
-    Clients made before or after, in any thread, with or without credentials and region. Say what it answers with
-    `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; look at `converse.calls`.
-    A test that leaves replies unused or makes a call that is not scripted fails.
+    Clients may be created before or after the fake, in any thread, with or without credentials and region. Script the
+    answers with `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; inspect
+    `converse.calls`. A test fails if it leaves replies unused or makes a call that is not scripted.
     """
     from converse_harness.intercept.in_process import BotoFake
 
@@ -80,10 +80,10 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
 
 @pytest.fixture
 def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
-    """A fake Bedrock that answers httpx: every client that asks a host of Bedrock; all other hosts pass through.
+    """A fake Bedrock that answers every httpx client that calls a Bedrock host; calls to other hosts pass through.
 
-    Also `converse_httpx.httpx_transport` and `.httpx_async_transport` for one client. It scripts and checks as
-    `converse` does.
+    `converse_httpx.httpx_transport` and `.httpx_async_transport` are transports for a single client. Scripting and
+    checks work as in `converse`.
     """
     from converse_harness.intercept.httpx import HttpxFake
 
@@ -102,10 +102,10 @@ def converse_client(converse: Fake) -> Any:
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
 
-    The case's replies come first, then "OK." for whatever else is asked; `-k overflow` picks cases by name, and
-    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)` names some. The value is the
-    Case: `name`, `sentence`, `required`. The fake is that of the fixture `converse`. A test that asks for no answer
-    fails; one that calls Converse alone is skipped where only a stream can be so. `converse-harness cases` lists them.
+    The fake, that of the fixture `converse`, answers first with the case's replies and then with "OK."; the value is
+    the Case: `name`, `sentence`, `required`. `-k overflow` selects cases by name, and so does
+    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
+    A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.
     """
     from converse_harness.plugin.parameters import give_case
 

@@ -1,7 +1,8 @@
-"""What happens to a run and to each of its tests: all hooks of the plugin, in the order in which pytest calls them.
+"""All hooks of the plugin, for a run and for each of its tests, in the order in which pytest calls them.
 
-A test fails once, in the phase in which it went wrong: its fakes are asked in `pytest_runtest_call`; what a fixture
-does later is an error of its teardown. What only some runs need is loaded by the first hook that needs it.
+A test fails once, in the phase in which the problem occurs: `pytest_runtest_call` checks the test's fakes; a problem
+that a fixture causes later is a teardown error. Modules that only some runs need are imported by the first hook that
+needs them.
 """
 
 from __future__ import annotations
@@ -24,38 +25,38 @@ if TYPE_CHECKING:
     from converse_harness.server.listener import ConverseServer
 
 HOOKS: Final = pytest.StashKey["Hooks"]()
-"""The hooks of a run, on its config."""
+"""Stash key, on the config: the Hooks of the run."""
 
 _PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
-"""The names of pytest-run-parallel: found where it is installed, or loaded with `-p`."""
+"""The plugin names of pytest-run-parallel: the first if it is installed, the second if it is loaded with `-p`."""
 
 Step = Generator[None, object, object]
-"""A hook around those of others: what it does before its `yield`, and after it."""
+"""The return type of a hook wrapper; the other hooks run at its `yield`."""
 
 _Report = Generator[None, pytest.TestReport, pytest.TestReport]
 _Collected = Generator[None, pytest.CollectReport, pytest.CollectReport]
 
 
 class Hooks:
-    """The hooks of one run of pytest, and what they remember."""
+    """The hooks of one pytest run, and their state."""
 
     def __init__(self) -> None:
         self.server: ConverseServer | None = None
         """The server of the fixture `converse_server` while it runs."""
         self.config: pytest.Config
         self._stack = ExitStack()
-        """What is closed at the end of the run."""
+        """Resources that are closed at the end of the run."""
         self._guard: SessionGuard | None = None
         self._outside = ""
-        """What the guard stopped outside of all tests and modules."""
+        """Error text of a connection that the guard blocked outside of all tests and modules; "" if there was none."""
         self._tally: Tally | None = None
         self._recording: RecordingRun | None = None
         """The recording of the running test."""
         self._keeps_patches = False
         self._closed = _closed()
-        """How many fakes had been closed when the latest test began."""
+        """Number of fakes that had been closed when the latest test began."""
         self._secrets: set[str] = set()
-        """The secrets of this process, also those that the environment had in another phase of the test."""
+        """Secrets of this process, including those that its environment had in an earlier phase of the test."""
 
     # The run begins.
 
@@ -67,18 +68,18 @@ class Hooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Check the settings, register the markers, collect notes, and look for recordings. Raises UsageError."""
-        self._begin(config)  # where the plugin was loaded after the first conftest.py
+        self._begin(config)  # in case the plugin was loaded after the first conftest.py
         from converse_harness.intercept import pools
 
         pools.arm()
-        notes = sys.modules.get("converse_harness.notes")  # of a run around this one
+        notes = sys.modules.get("converse_harness.notes")  # loaded by a pytest run around this one
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
         for name in ("patches", "notes"):
             settings.chosen(config, name)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
-        # Where tests record, or recordings are that may be unused, all that is collected counts.
+        # The tally must count all tests if tests may record, or if there may be unused recordings.
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
@@ -122,7 +123,7 @@ class Hooks:
         return report
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run a test once for each case, or variant of a sample, if it asks for that."""
+        """Run a test once for each case, or each variant of a sample, if it uses such a fixture."""
         if any(name.startswith("converse_each_") for name in metafunc.fixturenames):
             from converse_harness.plugin.parameters import parametrize
 
@@ -135,11 +136,11 @@ class Hooks:
 
             in_one_thread(items)
 
-    # A test: its setup, its call with the question whether its fakes are content, its teardown.
+    # A test runs: its setup, its call with the check of its fakes, its teardown.
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
-        """Let a test through the guard, with its fixtures, if its marker says so."""
+        """Turn the guard off for a test and its fixtures if the marker of the test has `guard="off"`."""
         self._closed = _closed()
         self._secrets.clear()
         if self._guard is None:
@@ -149,7 +150,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
     def pytest_runtest_setup_guarded(self) -> Step:
-        """Fail the setup in which a connection was blocked."""
+        """Fail the setup if a connection was blocked in it."""
         __tracebackhide__ = True
         return (yield from self._guarded())
 
@@ -162,12 +163,12 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, request: Any) -> None:
-        """Play or record from the first fixture on that a test has for itself."""
+        """Start playing or recording before the first function-scoped fixture of a test."""
         if self._recording is not None and request.scope == "function":
             self._recording.answer()
 
     def adopt(self, item: pytest.Item, fake: Fake) -> None:
-        """A fixture of the test has made this fake: it decides the outcome, and plays and records with the marker."""
+        """Register a fixture's fake: it affects the outcome, and plays and records if the test has the marker."""
         settings.own_fakes(item).append(fake)
         if self._recording is not None:
             self._recording.give(fake)
@@ -182,7 +183,7 @@ class Hooks:
         """Let the fakes decide the test's outcome: one failure in the call phase, no second error at teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
-            self._recording.answer()  # of a test without fixtures of its own
+            self._recording.answer()  # for a test without function-scoped fixtures
         before = _open_fakes()
         if self.server is not None:
             self.server.settings = settings.settings_of(item)
@@ -199,7 +200,7 @@ class Hooks:
         return result
 
     def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
-        """Raise what fails the test, if anything does; or skip it where its case was out of reach."""
+        """Raise the problem that fails the test, if any; skip the test if it never requested the stream of its case."""
         said = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
             from converse_harness.errors import UnusedReplies
@@ -208,7 +209,7 @@ class Hooks:
             if isinstance(said or error, UnusedReplies | None):
                 skip_where_only_streams(item)
         if said is not None and not isinstance(error, pytest.xfail.Exception):
-            raise said  # the one frame of ours that a failure shows, because pytest wants to show one
+            raise said  # the only frame of ours that a failure shows, because pytest shows at least one
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
         """The last problem that fails the test; every fake is checked now, so that none reports again later.
@@ -246,7 +247,7 @@ class Hooks:
             self._end_recording(failed=True)
             raise
         finally:
-            settings.own_fakes(item).clear()  # a test that is run again has others, and what they hold can go
+            settings.own_fakes(item).clear()  # a rerun of the test makes new fakes; free the old ones
         self._end_recording()
         return result
 
@@ -256,7 +257,7 @@ class Hooks:
             recording.end(failed=failed)
 
     def _guarded(self) -> Step:
-        """Fail the phase in which a connection was blocked, even if the error was swallowed."""
+        """Fail the phase if a connection was blocked in it, even if the error was swallowed."""
         __tracebackhide__ = True
         try:
             result = yield
@@ -271,11 +272,11 @@ class Hooks:
         if self._guard is not None:
             self._guard.check(error)
 
-    # What is told of each phase.
+    # Reports of the phases.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
     def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
-        """Remember the outcome of each phase; and give advice if there are no credentials to record with."""
+        """Remember whether each phase passed; add advice to an error, for instance if there are no credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
             recording.advise(call.excinfo.value)
@@ -287,7 +288,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> _Report:
-        """Add the calls to the report of a failing test, and the notes to the last one."""
+        """Add the calls to the report of a failing test, and the notes to its teardown report."""
         report = yield
         if "converse_harness.intercept.fake" in sys.modules:
             from converse_harness.plugin.report import complete
@@ -305,7 +306,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Mask the report of a test, after all other plugins have added to it; under xdist, in the worker."""
+        """Mask secrets in a test's report, after all other plugins have added to it; under xdist, in the worker."""
         if self._fakes_were_open() and any(getattr(report, part, None) for part in _TEXTS):
             from converse_harness.plugin.report import mask
 
@@ -313,7 +314,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: Any) -> None:
-        """Mask a warning of the latest test."""
+        """Mask secrets in a warning from the latest test."""
         if self._fakes_were_open():
             from converse_harness.plugin.report import masked
 
@@ -331,7 +332,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Step:
-        """Fail the run for connections that were blocked outside of tests and modules; after its fixtures, tidy up."""
+        """Fail the run if a connection was blocked outside of tests and modules; clean up after the run's fixtures."""
         try:
             self._check_guard()
         except AssertionError as stopped:
@@ -341,7 +342,7 @@ class Hooks:
         try:
             return (yield)
         finally:
-            self._end_recording(failed=True)  # of a test that was interrupted, whose fakes are closed by now
+            self._end_recording(failed=True)  # the recording of an interrupted test
             if self._tally is not None:
                 self._tally.tell()
             if self._keeps_patches:
@@ -350,7 +351,7 @@ class Hooks:
                 registry.drop_patches(self)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print notes, verdicts of contracts, and what the guard stopped."""
+        """Print notes, verdicts of contracts, and the connection that the guard blocked outside of tests."""
         reports = [report for each in terminalreporter.stats.values() for report in each]
         properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
         if not properties.isdisjoint({settings.NOTE, settings.VERDICT}):
@@ -367,7 +368,7 @@ class Hooks:
 
 
 _TEXTS: Final = ("longrepr", "sections", "user_properties", "wasxfail", "context")
-"""Where a report may hold a secret; the last is of a subtest."""
+"""Attributes of a report that may contain a secret; only the report of a subtest has `context`."""
 
 
 def _open_fakes() -> Mapping[Fake, int]:

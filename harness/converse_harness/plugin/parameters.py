@@ -1,8 +1,8 @@
-"""What gives a test its value, or runs it several times: the samples, their variants, and `converse_each_case`.
+"""The fixtures of samples and their variants, and the tests that run once for each variant or case.
 
-pytest loads this module when a test asks for one of them; values and AWS's model come when it runs. The fixtures of
-samples have the scope of the session, so that fixtures of any scope and tests with `@given` can ask for them; and yet
-each test gets values of its own, since what a fixture keeps is made anew before each test.
+The plugin loads this module when a test requests such a fixture; values and AWS's model are loaded when the test runs.
+The fixtures of samples have session scope, so that fixtures of any scope and tests with `@given` can request them. Each
+test still gets its own values, because the cached value of each fixture is renewed before each test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from converse_harness.cases import Case
     from converse_harness.intercept.fake import Fake
 
-# What a test is run with.
+# Tests that run once for each case or variant.
 
 _CASE: Final = "converse_each_case"
 
@@ -35,13 +35,13 @@ _SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
 _OURS: Final = (__package__, __name__)
-"""The modules of our fixtures."""
+"""Names of the modules that define our fixtures."""
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Run a test once for each case or variant if it, or one of its fixtures, asks for that.
+    """Run a test once for each case or variant if the test, or one of its fixtures, requests such a fixture.
 
-    Nothing happens where the user has a parameter or a fixture of the same name.
+    A parameter or a fixture of the user with the same name takes precedence.
     """
     for fixture, names in _NAMES.items():
         if fixture in metafunc.fixturenames and not _has_parameter(metafunc, fixture) and _is_ours(metafunc, fixture):
@@ -65,10 +65,10 @@ def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
 
 
 def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
-    """The scope of a value: that of the widest fixture that requests it, otherwise one test.
+    """The scope of a parameter: the widest scope of the fixtures that request it, otherwise "function".
 
-    Never the session, although the variant fixtures have this scope: pytest would reorder the tests of all modules by
-    variant.
+    The session scope of the variant fixtures themselves does not count: pytest would reorder the tests of all modules
+    by variant.
     """
     asking = [
         definition.scope
@@ -90,11 +90,11 @@ _ONLY_STREAMS: Final = """\
 {name}: only a stream can be so, and all that was called is Converse, which answers with one whole body."""
 
 _RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
-"""The case of a test and the fake that answers with it, on the test item."""
+"""Stash key, on the test item: the case of the test, and the fake that answers with the case."""
 
 
 def give_case(request: pytest.FixtureRequest) -> Case:
-    """The case of a test, which the fake of its fixture `converse` answers with."""
+    """Return the case of a test, after scripting it in the fake of the fixture `converse`."""
     from converse_harness.cases import CASES, UnknownCase
 
     _check_collected(request, _CASE, one="case", values="cases", where="converse_harness.cases.CASES")
@@ -117,7 +117,7 @@ def _check_collected(request: pytest.FixtureRequest, fixture: str, **texts: str)
 
 
 def _script(fake: Fake, case: Case) -> None:
-    """Script the case: its first reply must be used, the following ones only if the consumer asks again."""
+    """Script the case: its first reply must be used; the other replies may stay unused."""
     from converse_harness import reply
 
     first, *rest = [answer.times(1) for answer in case.replies for _ in range(answer.uses)]
@@ -128,7 +128,7 @@ def _script(fake: Fake, case: Case) -> None:
 
 
 def skip_where_only_streams(item: pytest.Item) -> None:
-    """Skip a test that cannot meet its case because it never requested a stream."""
+    """Skip a test that called only Converse although its case needs a stream."""
     if _RUNNING in item.stash:
         case, fake = item.stash[_RUNNING]
         asked = {call.operation for call in fake.calls}
@@ -145,15 +145,15 @@ def _cases() -> Iterable[str]:
 # The fixtures of samples and their variants.
 
 _FIXTURES: Final[dict[object, str | None]] = {}
-"""The functions of these fixtures; those of variants with their names in the table."""
+"""Maps each fixture function to its name in VARIANTS; None for the fixture of a single sample."""
 
 _ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
-"""Those that have been asked for, on the session's config."""
+"""Stash key, on the config: the fixtures of samples that tests have requested."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
-    """Remember which of these fixtures have a value."""
+    """Remember each fixture of a sample that is set up."""
     if fixturedef.func in _FIXTURES:
         asked = request.config.stash.setdefault(_ASKED, [])
         if fixturedef not in asked:
@@ -162,7 +162,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Renew each value that an earlier test may have changed."""
+    """Renew the cached values of these fixtures, because an earlier test may have changed them."""
     for fixture in item.config.stash.get(_ASKED, ()):
         if fixture.cached_result is not None and fixture.cached_result[2] is None:
             _, path, no_error = fixture.cached_result
@@ -207,7 +207,7 @@ _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     _CASE: _cases,
     **{row.fixture: partial(samples.variants, name) for name, row in VARIANTS.items()},
 }
-"""What a fixture that runs a test several times can give, by name."""
+"""Maps each fixture that runs a test several times to a function that returns its parameters."""
 
 # Tests in several threads.
 

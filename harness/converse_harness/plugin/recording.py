@@ -61,7 +61,7 @@ _NO_ACCOUNT_ERRORS: Final = frozenset(
         "UnauthorizedSSOTokenError",
     }
 )
-"""What botocore raises where it finds no account to call Bedrock with."""
+"""Names of botocore's exceptions for missing or invalid credentials, profile or region."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,8 +69,8 @@ class RecordingRun:
     """The recording of a running test: the exchanges to play, the new exchanges, and whether the test has passed so
     far.
 
-    It begins before the test's own first fixture and ends after its last: calls of wider fixtures are not the test's
-    own. `refused` is the reason why it can neither play nor record, `note` a text to add to an error.
+    It covers the function-scoped fixtures of the test: calls of wider fixtures do not belong to the test. `refused` is
+    the reason, short and in full, why the test can neither play nor record. `note` is a text that is added to errors.
     """
 
     item: pytest.Item
@@ -85,14 +85,14 @@ class RecordingRun:
     _queue: Queue | None = None
 
     def queue(self, name: str) -> Queue:
-        """The single queue that all fakes of the test play."""
+        """Return the queue of recorded replies, which all fakes of the test share."""
         if self._queue is None:
             unrecorded = Unrecorded(name, self.refused or ("", ""))
             self._queue = unrecorded if self.recording is None else self.recording.queue(name)
         return self._queue
 
     def give(self, fake: Fake) -> None:
-        """Connect a fake: it plays and records for this test."""
+        """Make a fake play and record for this test."""
         if self._fakes:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
@@ -101,7 +101,7 @@ class RecordingRun:
         fake.writer = self.writer
 
     def answer(self) -> None:
-        """Open a fake for the test: the marker needs no fixture, and calls of other fixtures are answered too."""
+        """Open a fake unless the test has one: the marker works without `converse`, and for calls of other fixtures."""
         if self._fakes:
             return
         from converse_harness.intercept.httpx_transports import capturing
@@ -110,14 +110,14 @@ class RecordingRun:
         fake, transports = BotoFake(**settings_of(self.item)), ExitStack()
         own_fakes(self.item).append(fake)
         self.give(fake)
-        self.item.addfinalizer(fake.check_problems)  # of what other fixtures did after the test
+        self.item.addfinalizer(fake.check_problems)  # problems that other fixtures caused after the test
         self.item.addfinalizer(transports.close)
         transports.callback(fake.close)
         fake.open()
         transports.enter_context(capturing(fake))
 
     def advise(self, error: BaseException) -> None:
-        """Add to an error the advice that it cannot give itself."""
+        """Add `note` to the error of an unexpected call or, while recording, of missing credentials or region."""
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:
@@ -126,7 +126,7 @@ class RecordingRun:
             error.add_note(self.note)
 
     def end(self, *, failed: bool) -> None:
-        """Save what was recorded and tell of it in the summary; if saving fails, so does a test that had not failed."""
+        """Save the new exchanges and add lines to the summary; if saving fails, fail the test unless `failed`."""
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
         if passed and (left := self._unplayed()):

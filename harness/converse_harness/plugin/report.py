@@ -1,4 +1,4 @@
-"""What reports say: calls, notes, secrets masked, and a summary of notes and verdicts; also under xdist."""
+"""Add calls and notes to reports, mask secrets in them, and print notes and verdicts at the end, also under xdist."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 _SECTION: Final = "Masked by converse-harness"
 
 _CALLS: Final = "Bedrock Converse calls"
-"""How the section with the transcript of a fake begins. Its events are whole until they are masked."""
+"""Prefix of the title of a section with a transcript, whose events are shortened only after they are masked."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
-"""What is left of a long word where pytest cut it. Nobody can find a secret in that which was encoded, or whose name is
-gone: it is masked where the same report had one.
+"""Matches the remaining part of a long word that pytest truncated with "...". A secret in such a part may not be
+recognisable, because it is encoded or its name is missing; the part is masked if the same report contained a secret.
 """
 
 
 _NOTES: Final = pytest.StashKey[dict[str, Note]]()
-"""The notes of a test, one of each kind, on the test item."""
+"""Stash key, on the test item: the notes of the test, one of each kind."""
 
 _TESTS: Final = 5
-"""How many tests a note names."""
+"""Maximum number of tests that are listed for a note."""
 
 _NARROWEST: Final = 20
-"""The least room, in characters, that is left for why a case was not handled."""
+"""Minimum width, in characters, of the column that explains why a case was not handled."""
 
 _PAIR: Final = 2
 
 
 def mask(report: Any, own: set[str]) -> None:
-    """Mask the report of a test in place; `own` are the secrets of this process, which are looked up and kept there."""
+    """Mask secrets in a test's report, in place; the secrets of this process are looked up and added to `own`."""
     own |= own_secrets()
     masking = _Masking(own)
     masking.report(report)
@@ -57,7 +57,7 @@ def mask(report: Any, own: set[str]) -> None:
 
 
 def masked(text: str, own: set[str]) -> str:
-    """A text without secrets."""
+    """Return a text with its secrets masked; the secrets of this process are added to `own`."""
     own |= own_secrets()
     return _Masking(own).text(text)
 
@@ -65,7 +65,7 @@ def masked(text: str, own: set[str]) -> str:
 class _Masking:
     """Masks all parts of a failure report, and collects the secrets found and their kinds.
 
-    `own` are known secrets, such as those of this process; `cut`: also mask the ends of secrets that were cut.
+    `own` are known secrets, such as those of this process; `cut`: also mask the parts of words that pytest truncated.
     """
 
     def __init__(self, own: set[str], *, cut: bool = False) -> None:
@@ -73,7 +73,7 @@ class _Masking:
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
         self._own = own
-        """The secrets of this process, also those that the environment had in another phase of the test."""
+        """Secrets of this process, including those that its environment had in an earlier phase of the test."""
         self._done: set[int] = set()
 
     def report(self, report: Any) -> None:
@@ -89,7 +89,7 @@ class _Masking:
         ]
         if hasattr(report, "wasxfail"):
             report.wasxfail = self.text(report.wasxfail)
-        if hasattr(report, "context"):  # of a subtest
+        if hasattr(report, "context"):  # only in the report of a subtest
             named = {name: self.named(name, value) for name, value in report.context.kwargs.items()}
             report.context = replace(report.context, msg=self.value(report.context.msg), kwargs=named)
 
@@ -102,7 +102,7 @@ class _Masking:
         return _CUT.sub("***", made) if self._cut else made
 
     def named(self, name: str, value: str) -> str:
-        """Mask a value that only its name marks as a secret."""
+        """Mask a value that may be recognised as a secret only by its name."""
         before = f"{name} = "
         made = self.text(before + value)
         return made.removeprefix(before) if made.startswith(before) else self.text(value)
@@ -113,7 +113,7 @@ class _Masking:
             return self.text(value)
         if isinstance(value, list | tuple):
             return self._items(cast("list[Any]", value))
-        # Objects with this method are those from which pytest builds a failure's text.
+        # pytest builds a failure's text from objects with this method.
         if hasattr(value, "toterminal") and hasattr(value, "__dict__") and id(value) not in self._done:
             self._done.add(id(value))
             attributes: dict[str, Any] = value.__dict__
@@ -137,7 +137,7 @@ class _Masking:
 
 
 def check_notes(item: pytest.Item, error: BaseException | None) -> None:
-    """Raise, or warn of, the notes of a test, if the settings say so."""
+    """Raise NotedCall or warn for the new notes of a test if the setting `notes` is "fail" or "warning"."""
     new, way = _take_notes(item), chosen(item.config, "notes")
     if new and way == "fail" and error is None:
         raise NotedCall("\n\n".join(note.text for note in new))
@@ -146,7 +146,7 @@ def check_notes(item: pytest.Item, error: BaseException | None) -> None:
 
 
 def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -> None:
-    """Add the calls to the report of a failing test, and the notes to the last one."""
+    """Add the calls to the report of a failing test, and the notes to its teardown report."""
     _take_notes(item)
     if report.when == "call" and report.failed:
         fakes = [fake for fake in own_fakes(item) + served if fake.calls]
@@ -157,7 +157,7 @@ def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -
 
 
 def _take_notes(item: pytest.Item) -> list[Note]:
-    """Keep a test's new notes, one of each kind."""
+    """Store a test's new notes, one of each kind, and return them."""
     notes = take()
     kept = item.stash.setdefault(_NOTES, {})
     new = [note for note in notes if note.kind not in kept]
@@ -166,7 +166,7 @@ def _take_notes(item: pytest.Item) -> list[Note]:
 
 
 def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-    """Print a section for notes, and one for the verdicts of contracts, where reports have any."""
+    """Print a section for notes, and one for the verdicts of contracts, if reports have any."""
     notes: dict[str, tuple[str, list[str]]] = {}
     contracts: dict[str, list[Mapping[str, Any]]] = {}
     for report in reports:
@@ -184,7 +184,7 @@ def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None
 
 
 def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[str, list[str]]]) -> None:
-    """Each kind of note once, with the tests that have it."""
+    """Print each kind of note once, with the tests that have it."""
     terminal.section("converse notes")
     for kind, (text, tests) in sorted(kinds.items()):
         terminal.write_line(f"{kind}, in {len(tests)} test{'s' * (len(tests) > 1)}", bold=True)
@@ -195,7 +195,7 @@ def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[st
 
 
 def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, list[Mapping[str, Any]]]) -> None:
-    """The number of verdicts for each contract, then each case that was not handled, with as much of why as fits."""
+    """Print the number of verdicts for each contract, then each case that was not handled, with the reason."""
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
         told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]

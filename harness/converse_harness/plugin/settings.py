@@ -1,4 +1,4 @@
-"""The settings of a run and of a test: the marker, the command line and the ini file; and the fakes of a test."""
+"""Settings of a run and of a test, from the marker, the command line and the ini file; also the fakes of a test."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         },
     ),
 }
-"""Each choice for a whole run: what it is about, and what can be chosen, the default first."""
+"""Each setting of a whole run: its subject, and its choices with their meanings, the default first."""
 
 NOTE: Final = "converse_note"
 """The user property of a test's last report that holds a note, as JSON."""
@@ -63,10 +63,10 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
         "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
     ),
 }
-"""What the ini file alone has: its type, its default and its meaning."""
+"""Each setting that only the ini file has: its type, its default and its meaning."""
 
 _MARKED: Final = (*OF_FAKES, "guard", "models")
-"""What the marker takes; `guard` is a setting of the test, and not of its fakes."""
+"""The arguments of the marker `converse`; `guard` is a setting of the test, and not of its fakes."""
 
 MARKERS: Final = (
     f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
@@ -77,10 +77,10 @@ MARKERS: Final = (
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 _FAKES: Final = pytest.StashKey["list[Fake]"]()
-"""The fakes of a test's own fixtures, on the test item."""
+"""Stash key, on the test item: the fakes of the test's own fixtures."""
 
 _OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
-"""What the command line and the ini file say of fakes, on the config."""
+"""Stash key, on the config: the settings of fakes from the command line and the ini file."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -101,7 +101,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def chosen(config: pytest.Config, name: str) -> str:
-    """A choice for the run: the command line's, else the ini file's. Raises UsageError."""
+    """A setting of the run, from the command line, otherwise from the ini file. Raises UsageError."""
     early = getattr(config.known_args_namespace, f"converse_{name}", None)  # before all options are parsed
     choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
     _, choices = OF_RUN[name]
@@ -111,7 +111,7 @@ def chosen(config: pytest.Config, name: str) -> str:
 
 
 def settings_of(item: pytest.Item) -> Settings:
-    """The settings of a test: its marker, else the command line, else the ini file. Raises UsageError."""
+    """The settings of a test's fakes, from its markers, the command line or the ini file. Raises UsageError."""
     of_run = item.config.stash.get(_OF_RUN, None)
     if of_run is None:
         of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
@@ -141,7 +141,7 @@ def settings_of(item: pytest.Item) -> Settings:
 
 
 def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
-    """What the command line and the ini file say of every fake. Raises UsageError."""
+    """The settings of all fakes, from the command line, otherwise from the ini file. Raises UsageError."""
     models: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))
@@ -159,18 +159,18 @@ def guard_of(item: pytest.Item) -> str | None:
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
-    """The fakes that decide the test's outcome; fixtures append theirs."""
+    """The fakes that decide the test's outcome; fixtures append their fakes."""
     return item.stash.setdefault(_FAKES, [])
 
 
 def record_setting(config: pytest.Config) -> str:
-    """The record mode, as it was written."""
+    """The record mode with its option or ini setting, as the user wrote it."""
     given = config.getoption("--converse-record")
     return f"--converse-record={given}" if given else f"converse_record = {config.getini('converse_record')}"
 
 
 def folder(config: pytest.Config) -> Path:
-    """The folder of recordings."""
+    """The folder of recordings, from the ini setting `converse_recordings`."""
     return config.rootpath / str(config.getini("converse_recordings"))
 
 
@@ -204,11 +204,11 @@ _WITHOUT_FIXTURE: Final[Mapping[str, Mapping[str, str]]] = {
         "decorators": '    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))\n',
     },
 }
-"""What makes the same as a fixture, by the names in the text above."""
+"""Maps each fixture or marker to values for `_INSIDE_GIVEN`, which show how to open a fake without it."""
 
 
 def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
-    """Fail a test with `@given` that uses this fixture, unless it states that all examples share one fake."""
+    """Fail a test with `@given` that uses this fixture, unless it suppresses HealthCheck.function_scoped_fixture."""
     function = getattr(item, "obj", None)
     if not getattr(function, "is_hypothesis_test", False):
         return
