@@ -1,7 +1,7 @@
 """The checks of AWS's model, one per shape and built once: each takes a value and yields its violations.
 
-Violations carry their place relative to the value that was checked; each structure, list and map puts its own step in
-front. So a value without fault costs no more than the walk.
+A violation's path is relative to the checked value: each structure, list and map prepends its own step to the
+violations of its members. A valid value builds no paths and costs only the walk.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from converse_harness.errors import ReplyError
 Check = Callable[[Any], Sequence[Violation]]
 
 INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-"""What fits the two integer types, by their name in the model."""
+"""The smallest and largest value of the two integer types, by the type's name in the model."""
 
 
 class Checks(ShapeWalk[Check]):
-    """The checks of all shapes, with one table of the deviations that are allowed. If `blobs` is given, it is the check
-    for blobs and values are JSON as sent; otherwise blobs are bytes.
+    """The checks of all shapes; `beyond` lists the allowed deviations. `blobs` makes the check of a blob shape for
+    values that are JSON; by default blobs are bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
@@ -35,7 +35,7 @@ class Checks(ShapeWalk[Check]):
         self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
 
     def plain(self, shape: Shape) -> Check:
-        """The check of a value that holds no others."""
+        """The check of a scalar shape or a free-form document."""
         return _document if is_document(shape) else self._scalars[shape.type_name](shape)
 
     def holder(self, shape: Shape, inner: Mapping[str, Check]) -> Check:
@@ -182,7 +182,7 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
             found.append(findings.not_one(name, list(value), list(members)))
         for each in required:
             if each not in value:
-                found.append(findings.lacking(name, each, required))  # noqa: PERF401 - nearly never; a call is saved
+                found.append(findings.lacking(name, each, required))  # noqa: PERF401 - rarely runs; saves a call
         for key, item in value.items():
             inner = members.get(key)
             if inner is None:
@@ -246,7 +246,7 @@ _EXTRA_MEMBERS: Final[Mapping[str, Callable[[str], Check]]] = {
 _CHECKS: Final = Checks(BEYOND_MODEL)
 
 JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
-"""The same for values in which blobs are base64, as requests have them."""
+"""The checks for JSON values, such as request bodies, in which blobs are base64 text."""
 
 
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:

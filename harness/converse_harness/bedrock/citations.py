@@ -17,7 +17,7 @@ from converse_harness import bedrock
 from converse_harness.errors import ReplyError
 
 Span = int | range
-"""One character, page, chunk or block, or several: a range, whose end is the first that is not cited, as in AWS's."""
+"""One unit (character, page, chunk or block), or a range of them; a range's end is not cited, as in AWS's locations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ COUNTING: Final[Mapping[str, Counting]] = {
     "documentChunk": Counting("chunks"),
     "searchResultLocation": Counting("blocks", index="searchResultIndex"),
 }
-"""The members of CitationLocation that are a range. Source: recorded of Claude; search results from the model."""
+"""The members of CitationLocation that are ranges. Source: recorded answers of Claude; for search results the model."""
 
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
@@ -100,16 +100,16 @@ def citing(
     chunks: Span | None = None,
     blocks: Span | None = None,
 ) -> dict[str, Any]:
-    """The AWS Citation of a passage of a document or search result of the request, or of a page of the web.
+    """Build the AWS Citation of a passage in a document or search result of the request, or of a web page.
 
-    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock that holds one, or a URL; `index` its place among
-    the documents (or search results) of the request. A text, or the bytes of a txt, md, csv or html, is cited by
-    `characters`, `content` by `chunks`, a search result by its `blocks`, anything else by `pages`, which are counted
-    from 1, all else from 0. Each is one number or a range; or `quote` says where, at its first place. Without any the
-    whole is cited. Pages are not read: what stands there is `quote`, or is left out.
+    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one, or a URL; `index` is its position among
+    the request's documents (or search results). The unit depends on the source: `characters` for a text or the bytes of
+    a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search result, otherwise `pages`. Pages count
+    from 1, the others from 0. Each is an int or a range; alternatively, `quote` cites its first occurrence. Without any
+    of them the whole source is cited. Pages are not read: the cited text is `quote`, or is left out.
 
-    Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for what is not in the document, a
-    range that is not one of its kind, and a location that the installed botocore does not have.
+    Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the
+    document, a range in another unit, and a location that the installed botocore lacks.
 
     >>> policy = {"name": "policy", "source": {"text": "You get twenty days."}}
     >>> citing(policy, "twenty days")  # doctest: +NORMALIZE_WHITESPACE
@@ -155,8 +155,7 @@ def read_source(document: Mapping[str, Any]) -> Source:
 
 @cache
 def locations() -> tuple[str, ...]:
-    """The members of CitationLocation that the installed botocore has: first those of COUNTING, then those that are not
-    ranges.
+    """The members of CitationLocation in the installed botocore: first the ranges (see COUNTING), then all others.
 
     >>> locations()[:3]
     ('documentChar', 'documentPage', 'documentChunk')

@@ -17,7 +17,7 @@ _PART_OF_A_WORD: Final = 12
 _TOKEN: Final = re.compile(
     r"(?:\n+| )?[A-Za-z\u00c0-\u024f]{1,12}|\d{1,3}| ?[^\w\s]{1,3}|\s+|[^\W\d_]{1,2}|.", re.DOTALL
 )
-"""About the tokens of a model: a word with what parts it from the word before; numbers, signs, spaces apart."""
+"""Approximate model tokens: a word with the space or newlines before it; digits, punctuation and other whitespace."""
 
 _NEUTRAL_TOKENS: Final = re.compile(r"\w{1,4}|\s+|[^\w\s]+")
 _PRETTY_TOKENS: Final = re.compile(r'[{\[]?\n *"?|\d|\w{1,8}|\s+|[^\w\s]+')
@@ -27,7 +27,7 @@ SPELLINGS: Final[Mapping[Spelling, Mapping[str, Any]]] = {
     "compact": {"separators": (",", ":")},
     "pretty": {"indent": 4},
 }
-"""How models write the JSON of a tool's input, as arguments of `json.dumps`; other characters are as they are."""
+"""The whitespace in the JSON of a tool's input, as arguments of `json.dumps`."""
 
 
 def cut_text(text: str, family: Family) -> list[str]:
@@ -57,12 +57,12 @@ def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
 
 
 def ends_empty(family: Family, blocks: Sequence[Mapping[str, Any]], stop_reason: str) -> bool:
-    """Whether the family ends a message's last block with an empty delta, if that block is a text that is not empty."""
+    """Whether the family ends a message with this stop reason and a non-empty last text block with an empty delta."""
     return stop_reason in family.ends_empty and bool(blocks) and bool(blocks[-1].get("text"))
 
 
 def spell_tool_input(value: object, family: Family) -> str:
-    """Return a tool input as JSON in the family's spelling (its spaces and escapes)."""
+    """Return a tool input as JSON with the family's whitespace; non-ASCII characters are not escaped."""
     return json.dumps(value, ensure_ascii=False, **SPELLINGS[family.tool_json])
 
 
@@ -92,7 +92,7 @@ def _runs(text: str, lengths: Lengths) -> Iterator[list[str]]:
 
 
 _FIRST_WINDOW: Final = 128
-"""Characters of a text that are cut before its first delta is sent; each later window is twice as long."""
+"""Characters in the first window of a text: its deltas are sent before the next, twice as long, window is cut."""
 
 
 def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]]:
@@ -121,7 +121,7 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
     for tokens in runs:
         pieces: list[str] = []
         for token in tokens:
-            if piece and len(token) > 2 * (length - len(piece)):  # with it the piece would be further from its length
+            if piece and len(token) > 2 * (length - len(piece)):  # the token would overshoot the length by more
                 pieces.append(piece)
                 piece, length = "", next(wanted)
             piece += token

@@ -1,7 +1,7 @@
-"""Violations of AWS's model and their texts: what came, what is allowed, which shape has the rule.
+"""Violations of AWS's model and their texts: the value, the allowed values, and the shape that defines the rule.
 
-The texts continue after the name of the value: `content[0]` + `has two members, ...`. The module also defines, for
-checks, codec and rules, which values count as JSON objects, arrays and numbers, and it translates Java's patterns.
+A text continues the path of the value: `content[0]` + `has two members, ...`. The module also defines, for checks,
+codec and rules, which values count as JSON objects, arrays and numbers, and translates Java's regular expressions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from converse_harness.bedrock.service import botocore_version, nearest
 
 
 class FindingKind(Enum):
-    """The sort of rule that a value breaks."""
+    """The kind of rule that a value breaks."""
 
     UNION = "a union has exactly one member"
     REQUIRED = "a required member is there"
@@ -36,8 +36,8 @@ class Violation:
     """One breach of AWS's model by a value.
 
     `shape` is the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min, max), or
-    the missing or unknown member. `steps` lead from the checked value, which is called `root`, to the broken one, as
-    keys and indexes.
+    the missing or unknown member. `steps` are the keys and indexes that lead from the checked value to the broken one.
+    `root` is the path of the checked value, `checked` the name of its shape.
     """
 
     kind: FindingKind
@@ -54,7 +54,7 @@ class Violation:
 
     @property
     def path(self) -> str:
-        """The path for people, for example `content[0].toolUse.name`."""
+        """The path as a text, for example `content[0].toolUse.name`."""
         path = self.root
         for step in self.steps:
             if isinstance(step, str) and step.isidentifier():
@@ -65,7 +65,7 @@ class Violation:
 
     @property
     def message(self) -> str:
-        """The path, or the name of the shape that was checked, and what is wrong there."""
+        """The path (the name of the checked shape if the path is empty), followed by the violation's text."""
         return f"{self.path or f'the {self.checked}'} {self.text}"
 
 
@@ -83,7 +83,7 @@ _TYPES: Final[Mapping[str, str]] = {
     "timestamp": "a datetime with a time zone",
     "document": "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
 }
-"""What a value is in Python, by the type's name in the model."""
+"""The Python type of a value as messages describe it, by the type's name in the model."""
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Violation:
@@ -242,10 +242,10 @@ def is_utf8(value: str) -> bool:
 
 
 _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
-"""What Python reads as something else; what only Java can read (`\\p{Alpha}`, `\\h`) Python refuses by itself."""
+"""Escapes whose meaning differs between Java and Python; escapes that only Java has (`\\p{Alpha}`, `\\h`) raise."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
-# A whole character class is one atom; a `[` that is never closed stands for itself.
+# A whole character class is one atom; an unclosed `[` is an atom of its own.
 _ATOMS: Final = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 

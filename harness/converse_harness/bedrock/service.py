@@ -19,7 +19,7 @@ from converse_harness.errors import ReplyError
 
 SERVICE: Final = "bedrock-runtime"
 CONTROL_PLANE: Final = "bedrock"
-"""The service that clients ask about inference profiles and models; only the names of its operations are read."""
+"""The service with the operations for inference profiles and models; only the names of its operations are read."""
 
 
 class NotInModel(ReplyError, LookupError):
@@ -29,7 +29,7 @@ class NotInModel(ReplyError, LookupError):
 
 
 class Shape(Protocol):
-    """The used part of a botocore shape: a structure has `members`, a list `member`, a map `key` and `value`."""
+    """The part of a botocore shape used here: a structure has `members`, a list `member`, a map `key` and `value`."""
 
     name: str
     type_name: str
@@ -43,7 +43,7 @@ class Shape(Protocol):
 
 
 class Operation(Protocol):
-    """The used part of a botocore operation; `http` contains `method` and `requestUri`."""
+    """The part of a botocore operation used here; `http` contains `method` and `requestUri`."""
 
     name: str
     http: Mapping[str, Any]
@@ -91,7 +91,7 @@ def has_shape(name: str) -> bool:
 
 
 def has_member(shape_name: str, member_name: str) -> bool:
-    """Whether the installed botocore's model has this structure, and in it this member."""
+    """Whether the installed botocore's model has this structure with this member."""
     return has_shape(shape_name) and member_name in _members(shape_name)
 
 
@@ -185,7 +185,7 @@ def _services() -> Iterator[str]:
 
 @cache
 def enum(shape_name: str) -> tuple[str, ...]:
-    """The values that the model allows for a string shape; empty if it is no enum. Raises NotInModel.
+    """The values that the model allows for a string shape; empty if the shape is not an enum. Raises NotInModel.
 
     >>> enum("ConversationRole")[:2]
     ('user', 'assistant')
@@ -205,7 +205,7 @@ def errors(operation_name: str) -> Mapping[str, ErrorShape]:
 
 @cache
 def all_errors() -> Mapping[str, ErrorShape]:
-    """Every error of the service by name: those in the model, and those that recordings show beyond it."""
+    """Every error of the service by name: the model's errors, and the errors of BEYOND_MODEL."""
     found = {each.name: _error(each) for each in service().error_shapes}
     for row in BEYOND_MODEL:
         if isinstance(row, ExtraError):
@@ -252,7 +252,7 @@ def is_document(shape: Shape) -> bool:
 
 
 def is_union(shape: Shape) -> bool:
-    """Whether a structure is a union; this includes a stream's events, which botocore flags as event stream only."""
+    """Whether a structure is a union; an event stream counts as one, although botocore flags it differently."""
     return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
 
 
@@ -275,7 +275,7 @@ def _botocore(module: str) -> Any:
 
 
 def _loader() -> Any:
-    """A loader of the models that botocore ships; those in the user's home are not read."""
+    """A loader of the models that botocore ships; models in the user's home are not read."""
     loaders = _botocore(".loaders")
     return loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
 

@@ -1,4 +1,4 @@
-"""The requests that Bedrock refuses: `RULES`, `refusal_of` a request, and `notes_of` for doubtful cases."""
+"""The rules by which Bedrock refuses requests (`RULES`), with `refusal_of` and, for doubtful cases, `notes_of`."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = [
 
 
 GATEWAY: Final[tuple[Rule, ...]] = (*REQUEST, *CONTENTS)
-"""What Bedrock refuses before any model sees a request."""
+"""The rules that Bedrock's gateway applies before any model receives a request."""
 
 PROFILES: Final[tuple[Rule, ...]] = (*CLAUDE_TALK, *CLAUDE_CONTENTS, *OTHER_FAMILIES)
-"""What single families of models refuse."""
+"""The rules of single model families."""
 
 RULES: Final[tuple[Rule, ...]] = (*GATEWAY, *PROFILES)
-"""A request is refused for the first of these that it breaks."""
+"""All rules in Bedrock's order; a request is refused for the first rule that it breaks."""
 
 BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
 """The rules by their names."""
@@ -87,7 +87,7 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
     "default": ("refuse",),
     "strict": ("refuse", "strict"),
 }
-"""The verdicts of the rules for which a request is refused."""
+"""Rule level -> the verdicts of the rules that refuse a request at this level."""
 
 
 @lru_cache(512)

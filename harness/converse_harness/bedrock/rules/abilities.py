@@ -37,7 +37,7 @@ _OTHER_ARN: Final = re.compile(r"arn:aws[a-z-]*:(?:bedrock|sagemaker):[a-z0-9-]+
 
 
 def ids_of_no_model(asked: RuleRequest) -> bool:
-    """Whether the model id is not an ARN, and no provider on Bedrock has models of this name."""
+    """Whether the model id is neither an ARN nor a well-formed id of a known provider."""
     return not _OTHER_ARN.fullmatch(asked.model_id) and not _MODEL_ID.fullmatch(bare(asked.model_id))
 
 
@@ -66,7 +66,7 @@ def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def tiers_that_are_none(asked: RuleRequest) -> bool:
-    """Whether the service tier is not one of AWS's model."""
+    """Whether the service tier is not in AWS's enum."""
     if not bedrock.has_member("ConverseRequest", "serviceTier"):
         return False
     tier = asked.body.get("serviceTier", {}).get("type")
@@ -75,7 +75,7 @@ def tiers_that_are_none(asked: RuleRequest) -> bool:
 
 @needs("inferenceConfig")
 def blank_stop_sequences(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A stop sequence is whitespace."""
+    """A stop sequence is empty or only whitespace."""
     for k, text in enumerate(asked.inference.get("stopSequences", ())):
         if not text.strip():
             yield RuleViolation(f"inferenceConfig.stopSequences[{k}]")

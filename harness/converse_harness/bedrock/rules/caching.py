@@ -12,7 +12,7 @@ _MOST_POINTS: Final = 4
 
 @needs("toolConfig", "system", "cachePoint")
 def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The request has more cache points than Claude takes."""
+    """The request has more cache points than Claude accepts."""
     places = [path for path, _, _ in _points(asked)]
     if len(places) > _MOST_POINTS:
         yield RuleViolation(places[_MOST_POINTS], {"count": len(places)})
@@ -44,7 +44,7 @@ def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point stands among the tools."""
+    """The list of tools contains a cache point."""
     for k, tool in enumerate(asked.tools):
         if "cachePoint" in tool:
             yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": k})
@@ -65,8 +65,8 @@ _SHORT: Final = "5m"
 
 
 def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
-    """The cache points in the service's order: the path, the block before it as the model receives it, and the cache
-    point.
+    """Yield each cache point in the service's order, as a tuple: its path, the path of the block before it as the model
+    counts blocks, and the cache point.
     """
     sections: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
         ("toolConfig.tools", "tools", asked.tools),

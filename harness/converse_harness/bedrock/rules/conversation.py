@@ -29,12 +29,12 @@ def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The messages of user and assistant; messages of role system may stand between any others."""
+    """The messages of user and assistant with their indexes; messages of the role system are skipped."""
     return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has texts, and all of them are whitespace."""
+    """A message has texts, and all of them are empty or whitespace."""
     texts: dict[int, list[str]] = {}
     for n, _, text in asked.blocks("text"):
         texts.setdefault(n, []).append(text)

@@ -11,7 +11,7 @@ from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolat
 
 
 def is_in_s3(block: Mapping[str, Any]) -> bool:
-    """Whether an image or document is given as an S3 location."""
+    """Whether the source of an image, document or video is an S3 location."""
     return "s3Location" in block.get("source", {})
 
 
@@ -35,10 +35,10 @@ def in_results(kind: str) -> Finder:
 _MAX_DOCUMENTS: Final = 5
 
 _CITED_SOURCES: Final = ("text", "content")
-"""Sources that are only for documents with citations."""
+"""Members of DocumentSource that Bedrock accepts only if the document's citations are enabled."""
 
 _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
-"""What was tried at the service: an underscore is accepted, a tab or a wide space is not."""
+"""The accepted document names. Source: trials at the service; it accepts underscores and refuses tabs, wide spaces."""
 
 
 def has_other_characters(document: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def is_for_citations(document: Mapping[str, Any]) -> bool:
-    """Whether a document of text or content blocks has no citations enabled."""
+    """Whether a document's source is allowed only with citations, and its citations are not enabled."""
     cited = document.get("citations", {}).get("enabled", False)
     return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 

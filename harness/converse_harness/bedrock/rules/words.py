@@ -1,7 +1,7 @@
 """The messages with which all AWS services report values that break their models.
 
-`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. For an
-item in a list or map of plain values the message is about the whole list or map:
+An example is `Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`.
+For an item in a list or map of scalars the message is about the whole list or map:
 `Map value must satisfy constraint: [Member must ..., ...]`.
 """
 
@@ -22,14 +22,14 @@ _HIDDEN: Final = re.compile(
     r"messages\.\d+\.member\.content\.\d+|system\.\d+|toolConfig\.tools$"
     r"|(?:additionalModelRequestFields|promptVariables|requestMetadata)\b"
 )
-"""The paths of what the service does not repeat. Seen of content blocks, of requestMetadata and of the list of tools,
-and that roles, names of offered tools and parameters are repeated; the others are thought to be like the first."""
+"""The paths whose values the service does not repeat in its message. Observed for content blocks, requestMetadata and
+the list of tools, and assumed for the others; the service does repeat roles, tool names and parameters."""
 
 _ELEMENTS: Final = {"list": "Member", "map": "Map value"}
-"""What an element is called, by the type of what it is in."""
+"""Type of a container -> the service's name for its elements."""
 
 _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, FindingKind.PATTERN)
-"""What can be broken by a value that holds no others."""
+"""The kinds of violation that a scalar can have."""
 
 
 def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
@@ -81,7 +81,7 @@ def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Ste
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
-    """The shape and those along the path; for a member outside the model, the shape of its structure again."""
+    """Yield the named shape and the shapes along the path; for a member outside the model, its structure's shape."""
     shape = bedrock.shape(shape_name)
     yield shape
     for step in steps:
@@ -93,9 +93,7 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """All constraints of a shape of plain values: for list items the service reports all of them, not only the broken
-    one.
-    """
+    """The texts of all constraints of a scalar shape; for a list item the service reports all, not just the broken."""
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -149,7 +147,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""Values of AWS's model -> the order in which the service was seen to name them."""
+"""Enum values in the order of AWS's model -> the same values in the order of the service's observed messages."""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -158,7 +156,7 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function that words the limit, minimum or maximum, that a value exceeds."""
+    """Make a function that yields the text of the limit (minimum or maximum) that a value breaks."""
 
     def words(violation: Violation, value: Any) -> Iterator[str]:
         low, high = cast("tuple[float | None, float | None]", violation.limit)
@@ -169,7 +167,7 @@ def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation,
 
 
 def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function whose words depend only on the limit and not on the value."""
+    """Make a function that yields a text for the violated limit, independent of the value."""
     return lambda violation, _: iter([words(violation.limit)])
 
 
@@ -183,7 +181,7 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""Constraint -> the words for it; the last three are ours."""
+"""Kind of violation -> a function that yields the constraint's text; the last three texts are ours."""
 
 
 _KEYS: Final = {
@@ -191,11 +189,11 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""What the service says that a union may have, as it was seen; what others may have is taken from the model."""
+"""Union -> its members as the service's observed messages list them; messages for other unions list the model's."""
 
 
 _TIER: Final = ("serviceTier", "type")
-"""Of this the service has words of its own."""
+"""The path of the service tier, for which the service has a message of its own (a separate rule)."""
 
 
 _VIOLATION: Final = "a violation of AWS's model"
@@ -258,7 +256,7 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """The members of a structure that AWS's model has."""
+    """The members of the violating structure that AWS's model has."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
