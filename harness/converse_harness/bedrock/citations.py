@@ -1,7 +1,7 @@
 """Citations of passages in a request's documents and search results: their locations and texts.
 
-One table defines the units in which each member of AWS's CitationLocation counts. `citing` writes a Citation, the
-strategies draw Citations.
+One table defines the units in which each member of AWS's CitationLocation counts. `citing` builds a Citation; the
+hypothesis strategies generate Citations.
 """
 
 from __future__ import annotations
@@ -61,15 +61,16 @@ class Source:
     source: str | None = None
 
     def location(self, index: int, start: int, end: int) -> dict[str, Any]:
-        """The AWS CitationLocation of the units from `start` to before `end`, both counted from 0."""
+        """Return the AWS CitationLocation of the units from `start` to `end` (exclusive), both counted from 0."""
         counting = COUNTING[self.kind]
         return {
             self.kind: {counting.index: index, "start": counting.first + start, "end": counting.first + end},
         }
 
     def passage(self, start: int, end: int) -> list[str] | None:
-        """The text of the units from `start` to before `end`: one string for a plain text, otherwise one per unit. None
-        if the units cannot be read.
+        """Return the text of the units from `start` to `end` (exclusive), or None if the units cannot be read.
+
+        A plain text gives one string; other sources give one string per unit.
         """
         if self.parts is None:
             return None
@@ -105,8 +106,8 @@ def citing(
     `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one, or a URL; `index` is its position among
     the request's documents (or search results). The unit depends on the source: `characters` for a text or the bytes of
     a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search result, otherwise `pages`. Pages count
-    from 1, the others from 0. Each is an int or a range; alternatively, `quote` cites its first occurrence. Without any
-    of them the whole source is cited. Pages are not read: the cited text is `quote`, or is left out.
+    from 1, the others from 0. Each is an int or a range; alternatively, the first occurrence of `quote` is cited.
+    Without any of them the whole source is cited. Pages are not read: their cited text is `quote`, or is left out.
 
     Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the
     document, a range in another unit, and a location that the installed botocore lacks.
@@ -203,7 +204,7 @@ def _citing_page_of_the_web(url: str, quote: str | None, index: int, spans: Mapp
 
 
 def _inner(document: Any) -> Any:
-    """The DocumentBlock or SearchResultBlock inside a ContentBlock; any other block is returned unchanged."""
+    """Return the DocumentBlock or SearchResultBlock inside a ContentBlock; return any other block unchanged."""
     match document:
         case {"document": inner} | {"searchResult": inner}:
             return inner
@@ -220,7 +221,7 @@ def _switched_off(document: Mapping[str, Any]) -> bool:
 
 
 def _find(source: Source, quote: str | None, spans: Mapping[str, Span]) -> tuple[int, int]:
-    """The start and end of the quoted passage in units, counted from 0."""
+    """Return the start and end (exclusive) of the cited passage in units, counted from 0."""
     units = COUNTING[source.kind].units
     for asked in spans:
         if asked != units:
@@ -300,7 +301,7 @@ def _decoded(data: bytes | bytearray) -> str | None:
 
 
 def _count_pages(data: bytes | bytearray) -> int | None:
-    """The number of pages of a PDF; None for other files, and for a PDF whose pages may be compressed."""
+    """Return the number of pages of a PDF; None for other files, and for a PDF whose page objects may be compressed."""
     pages = 0 if _PDF_COMPRESSED in data else len(_PDF_PAGE.findall(data))
     return pages or None
 

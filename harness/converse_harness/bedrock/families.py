@@ -34,11 +34,11 @@ ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one model family cuts an answer into deltas, and where it sends empty ones.
+    """How one model family cuts an answer into deltas, and where it sends empty deltas.
 
     `text` and `reasoning` are the lengths of the deltas; `reasoning` defaults to `text`. `opens_empty`: each text
-    begins with an empty delta. `ends_empty`: the stop reasons at which the answer's last text ends with one.
-    `fragments` are the lengths of a tool input's fragments, for families that cut it anywhere.
+    begins with an empty delta. `ends_empty`: the stop reasons at which the answer's last text ends with an empty delta.
+    `fragments` are the lengths of a tool input's fragments, for families that cut the input anywhere.
     """
 
     name: str
@@ -52,7 +52,8 @@ class Family:
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
-"""One delta per word: for `chunk()`, unknown makers, and replies that refer to event numbers (`fails_after`)."""
+"""The family with one delta per word, for `chunk()`, unknown makers, and replies such as `fails_after` that count
+events."""
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
@@ -253,7 +254,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
 
 
 def usual(name: str) -> str:
-    """The usual message of an error; the error's name if no message is known.
+    """Return the default message of an error, or the error's name if ERRORS has no message for it.
 
     >>> usual("ServiceUnavailableException"), usual("FutureException")
     ('Model is getting throttled. Try your request again.', 'FutureException')

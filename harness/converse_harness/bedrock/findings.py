@@ -87,7 +87,7 @@ _TYPES: Final[Mapping[str, str]] = {
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Violation:
-    """The value has another type than its shape; for None the text advises leaving the member out."""
+    """Make the violation for a value of the wrong type; for None the text advises leaving the member out."""
     expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
@@ -95,13 +95,13 @@ def wrong_type(shape: str, type_name: str, value: object) -> Violation:
 
 
 def not_utf8(shape: str, value: str) -> Violation:
-    """A str contains a lone surrogate (half of a character)."""
+    """Make the violation for a str that contains a lone surrogate (half of a character)."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
     return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
 
 
 def wrong_key(shape: str, key: object) -> Violation:
-    """A free-form document has a key that JSON cannot carry."""
+    """Make the violation for a free-form document with a key that JSON cannot carry."""
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
@@ -109,13 +109,13 @@ def wrong_key(shape: str, key: object) -> Violation:
 
 
 def endless(shape: str) -> Violation:
-    """A free-form document contains itself, or is nested deeper than Python's recursion limit."""
+    """Make the violation for a free-form document that contains itself or exceeds Python's recursion limit."""
     text = f"contains itself or is nested too deeply; it must be {_TYPES['document']} ({_model(shape)})."
     return Violation(FindingKind.TYPE, shape, text, _TYPES["document"])
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Violation:
-    """A union has no member, or more than one."""
+    """Make the violation for a union with no member, or with more than one."""
     if came:
         count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
         named = " and ".join([", ".join(map(repr, came[:-1])), repr(came[-1])])
@@ -126,13 +126,13 @@ def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Viola
 
 
 def lacking(shape: str, member: str, required: Sequence[str]) -> Violation:
-    """A required member is missing."""
+    """Make the violation for a missing required member."""
     text = f"lacks {member!r}; {_a(shape)} needs {_listed(required)} ({_model(shape)})."
     return Violation(FindingKind.REQUIRED, shape, text, member)
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
-    """A member that the shape does not have; the text names botocore's version because another version may have it."""
+    """Make the violation for an unknown member; the text states botocore's version, as members are added over time."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
@@ -140,20 +140,21 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Violation:
-    """A string outside the enum; the text names botocore's version because another version may allow it."""
+    """Make the violation for a string outside the enum; the text states botocore's version, as values are added."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
     return Violation(FindingKind.ENUM, shape, text, tuple(enum))
 
 
 def no_match(shape: str, value: str, pattern: str) -> Violation:
-    """A string that does not match the pattern; the text shows the pattern as AWS writes it."""
+    """Make the violation for a string that does not match the pattern; the text shows the pattern as AWS writes it."""
     text = f"is {shown(value)}; {_a(shape)} matches {pattern} ({_model(shape)})."
     return Violation(FindingKind.PATTERN, shape, text, pattern)
 
 
 def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Violation]:
-    """Return one finding if a length is outside its limits, otherwise none; `unit` is `character`, `item`, `member` or
-    `byte`.
+    """Return a sequence with one violation if a length is outside its limits, otherwise an empty sequence.
+
+    `unit` is `character`, `item`, `member` or `byte`.
     """
     if (low is None or low <= count) and (high is None or count <= high):
         return ()
@@ -162,7 +163,7 @@ def length(shape: str, count: int, unit: str, low: int | None, high: int | None)
 
 
 def out_of_range(shape: str, value: float, low: float | None, high: float | None) -> Violation:
-    """A number outside its limits."""
+    """Make the violation for a number outside its limits."""
     text = f"is {shown(value)}; {_a(shape)} is {_between(low, high)} ({_model(shape)})."
     return Violation(FindingKind.RANGE, shape, text, (low, high))
 
@@ -173,7 +174,7 @@ _BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
 
 
 def shown(value: object) -> str:
-    """The value as a message shows it: shortened, blobs as their size. Never raises."""
+    """Return a value as messages show it: shortened, and a blob as its size. Never raises."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"
     try:

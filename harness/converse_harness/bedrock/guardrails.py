@@ -102,7 +102,7 @@ BLOCKED_MESSAGE: Final = "Sorry, the model cannot answer this question."
 """The AWS console's default for both messages (blocked input, blocked output) of a guardrail."""
 
 UNNAMED_GUARDRAIL: Final = "gr0000000000"
-"""The placeholder id of a guardrail that a reply leaves unnamed; the id in the request's guardrailConfig is used."""
+"""The placeholder id of a guardrail that a reply does not name; the id in the request's guardrailConfig replaces it."""
 
 VERSION: Final = "DRAFT"
 
@@ -133,7 +133,7 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str, side: str | None = None) -> list[str]:
-    """The names of the policies that can take an action; only policies that the installed botocore's model has."""
+    """Return the names of the installed model's policies that can take `action` on `side` (None: any side)."""
     return [
         name
         for name, policy in POLICIES.items()
@@ -181,7 +181,7 @@ def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = Tru
 
 
 def done(assessment: Mapping[str, Any]) -> set[str]:
-    """The actions in an assessment.
+    """Return the set of actions in an assessment's findings.
 
     >>> sorted(done(complete(found(POLICIES["topic"]), "BLOCKED")))
     ['BLOCKED']
@@ -242,9 +242,7 @@ def guardrail_details(identifier: str, version: str) -> dict[str, str]:
 
 
 def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return a ConverseTrace in which a guardrail that was written without an id gets the id of the request's
-    guardrail.
-    """
+    """Return a ConverseTrace in which the id of the request's guardrail replaces the placeholder id."""
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     asked: Mapping[str, Any] = guardrail.get("inputAssessment") or {}
     answered: Mapping[str, Any] = guardrail.get("outputAssessments") or {}
@@ -263,7 +261,7 @@ def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping
 
 
 def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the assessment with these details, if its guardrail was written without an id."""
+    """Return the assessment with these details if its guardrail has the placeholder id, otherwise unchanged."""
     applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
     if applied.get("guardrailId") != UNNAMED_GUARDRAIL:
         return assessment
@@ -273,7 +271,7 @@ def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mappi
 def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a ConverseTrace as plain Converse sends it: with `modelOutput`, empty if the model wrote nothing.
 
-    Recorded JSON answers have both `actionReason` and `modelOutput`, or neither (older ones); streams omit the latter.
+    Recorded JSON answers have both `actionReason` and `modelOutput`, older ones neither. Streams omit `modelOutput`.
     """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     if "actionReason" not in guardrail or "modelOutput" in guardrail:
@@ -291,7 +289,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "PHONE": "+41 44 668 18 00",
     "URL": "https://example.com",
 }
-"""An invented original for each common mask."""
+"""Mask -> an invented original text."""
 
 
 def unmasked(text: str) -> str:

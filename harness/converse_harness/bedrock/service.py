@@ -1,7 +1,7 @@
-"""AWS's service model of Bedrock Runtime, read at first need from the installed botocore.
+"""AWS's service model of Bedrock Runtime, loaded from the installed botocore at first use.
 
-Nothing here is typed by hand: shapes, operations, errors and statuses come from the installed botocore; names that it
-lacks raise NotInModel, which states botocore's version.
+Nothing here is typed by hand: shapes, operations, errors and statuses come from the installed botocore. A name that
+botocore lacks raises NotInModel, whose message states botocore's version.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error in AWS's model: its shape, HTTP status, whose fault it is, and the members of its body."""
+    """An error in AWS's model: its shape, HTTP status, the side at fault, and the members of its body."""
 
     name: str
     status: int
@@ -75,8 +75,9 @@ def botocore_version() -> str:
 
 @cache
 def service(name: str = SERVICE) -> Any:
-    """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. Raises
-    NotInModel.
+    """Return the ServiceModel that botocore ships for a service; models in the user's home are not read.
+
+    Raises NotInModel.
     """
     try:
         description = _loader().load_service_model(name, "service-2")
@@ -159,7 +160,7 @@ def check_operation(name: str) -> None:
 def service_of(operation_name: str) -> str | None:
     """Find the Bedrock service of the installed botocore that has this operation; None if no service has it.
 
-    If several services have the operation, one that a fake answers wins.
+    If several services have the operation, a service that a fake answers comes first.
 
     >>> service_of("GetInferenceProfile"), service_of("Retrieve")
     ('bedrock', 'bedrock-agent-runtime')
@@ -178,7 +179,7 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """The names of the Bedrock services; those that need a search of botocore's data (milliseconds) come last."""
+    """Yield the names of the Bedrock services; names that need a search of botocore's data (milliseconds) come last."""
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 

@@ -29,8 +29,8 @@ class ShapeWalk(dict[str, _Function], ABC):
     def holder(self, shape: Shape, inner: Mapping[str, _Function]) -> _Function:
         """Make the function of a structure, list or map.
 
-        `inner` maps a structure's member names, or "member", "key" and "value", to their functions. It is still empty
-        during this call; the returned function may read it.
+        `inner` maps a structure's member names, or "member", "key" and "value", to their functions. `inner` is still
+        empty during this call; the returned function may use its content.
         """
 
     def more_members(self, shape: Shape) -> Mapping[str, _Function]:
@@ -43,7 +43,7 @@ class ShapeWalk(dict[str, _Function], ABC):
             return self.plain(shape)
         known = self.get(shape.name) or fresh.get(shape.name)
         if known is None:
-            # Stored before the functions inside exist, because a shape may contain itself.
+            # Stored before the functions of the members exist, because a shape may contain itself.
             inner: dict[str, _Function] = {}
             known = fresh[shape.name] = self.holder(shape, inner)
             inner |= {name: self._function(each, fresh) for name, each in held.items()}

@@ -43,7 +43,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
 
 
 class UnknownCase(ReplyError, KeyError):
-    """No case has this name; the message suggests similar names."""
+    """Raised for a name that no case has; the message suggests similar names."""
 
     __str__ = Exception.__str__  # KeyError.__str__ would put the message in quotes
 

@@ -75,7 +75,7 @@ GUARDRAIL_CASES: Final = (
         lambda: reply.guardrail_passed(ANSWER),
     ),
 )
-"""Cases in which a guardrail blocks, masks or lets through."""
+"""Cases in which a guardrail blocks, masks or passes a text."""
 
 
 def policy_cases() -> Iterator[Case]:

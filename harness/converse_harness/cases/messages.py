@@ -235,7 +235,7 @@ FUTURE_CASES: Final = (
         lambda: _future_text(carbon={"grams": 0.3}),
     ),
 )
-"""Unknown members and unions; `faults.unknown_event` covers an event of an unknown type."""
+"""Cases of unknown members and unions; the fault `unknown_event` covers events of an unknown type."""
 
 
 _FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."

@@ -32,7 +32,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
 
 
 class _Terminated(BaseException):
-    """The process received SIGTERM."""
+    """Raised when the process receives SIGTERM."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

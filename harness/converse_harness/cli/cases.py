@@ -1,4 +1,4 @@
-"""`converse-harness cases`: the catalogue for people, and as JSON for programs."""
+"""`converse-harness cases`: list the catalogue of cases, as text or as JSON."""
 
 from __future__ import annotations
 

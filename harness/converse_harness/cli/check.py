@@ -199,7 +199,7 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield the installed model's violations by a request that the service accepted."""
+    """Yield the texts of violations of the installed model by a request that the service accepted."""
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:

@@ -1,4 +1,4 @@
-"""The rules by which Bedrock refuses requests (`RULES`), with `refusal_of` and, for doubtful cases, `notes_of`."""
+"""The rules by which Bedrock refuses requests; `refusal_of` and `notes_of` apply the rules to a request."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
 
 
 def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:
-    """The refusal with which Bedrock answers a request; None if Bedrock accepts the request.
+    """Return the refusal with which Bedrock answers a request; None if Bedrock accepts the request.
 
     >>> blank = {"role": "user", "content": [{"text": " "}]}
     >>> refusal_of(RuleRequest("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
@@ -58,14 +58,12 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Each rule that a request breaks, with the first place that breaks it; Bedrock reports the first of these
-    rules.
-    """
+    """Yield a Refusal for each rule that a request breaks, at the first breach; Bedrock reports only the first one."""
     yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 
 
 def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
-    """Each broken rule that Bedrock may no longer enforce; such a rule is noted, never refused.
+    """Yield a Refusal for each broken rule that Bedrock may no longer enforce; such a rule never refuses a request.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}] * 2}
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
@@ -92,7 +90,7 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
 
 @lru_cache(512)
 def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
-    """The rules of a model that can match a request with these parts."""
+    """Return the rules of a model that a request with these parts can break."""
     return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
 
 

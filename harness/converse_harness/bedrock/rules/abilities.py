@@ -52,14 +52,14 @@ def ids_of_the_retired(asked: RuleRequest) -> bool:
 
 
 def ids_of_no_profile(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The model id has no inference profile prefix, such as `us.`."""
+    """Find a model id without an inference profile prefix, such as `us.`."""
     if bare(asked.model_id) == asked.model_id:
         yield RuleViolation("modelId", {"model_id": asked.model_id})
 
 
 @needs("inferenceConfig")
 def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """`maxTokens` is larger than the model's limit."""
+    """Find a `maxTokens` above the model's limit."""
     model = asked.model.model
     if model is not None and model.most_tokens and asked.inference.get("maxTokens", 0) > model.most_tokens:
         yield RuleViolation("inferenceConfig.maxTokens", {"most": model.most_tokens})
@@ -75,7 +75,7 @@ def tiers_that_are_none(asked: RuleRequest) -> bool:
 
 @needs("inferenceConfig")
 def blank_stop_sequences(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A stop sequence is empty or only whitespace."""
+    """Find stop sequences that are empty or only whitespace."""
     for k, text in enumerate(asked.inference.get("stopSequences", ())):
         if not text.strip():
             yield RuleViolation(f"inferenceConfig.stopSequences[{k}]")

@@ -57,20 +57,20 @@ class Witness:
 
 
 reported: Final = partial(Witness, "report")
-"""A report in a public thread."""
+"""Makes the Witness of a report in a public thread."""
 
 recorded: Final = partial(Witness, "recording")
-"""A recorded answer in a public repository."""
+"""Makes the Witness of a recorded answer in a public repository."""
 
 documented: Final = partial(Witness, "page")
-"""A page of AWS or AWS's model, as read on `date`."""
+"""Makes the Witness of a page of AWS, or of AWS's model, as read on `date`."""
 
 coded: Final = partial(Witness, "code")
-"""Public source code."""
+"""Makes the Witness of public source code."""
 
 
 MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"
-"""Recorded tests that send many kinds of files to several models; no test is older than the newest of these models."""
+"""Recorded tests that send many kinds of files to several models; they are not older than the newest of the models."""
 
 PROBED: Final = coded("a probe of some 70 models", "2026-10-10")
 """The results of a public repository's probe of all models."""
@@ -189,7 +189,7 @@ class Rule:
 
 
 class Refusal(NamedTuple):
-    """A breach for which Bedrock refuses a request, or may: the broken rule, the path, Bedrock's message, the model.
+    """A breach for which Bedrock refuses or may refuse a request: the rule, the path, Bedrock's message, the model.
 
     If `model` is `inferred`, the rule was observed on an older model of the same line.
     """

@@ -47,7 +47,7 @@ def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
 
 @needs("additionalModelRequestFields")
 def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Thinking is enabled, and the messages with the last tool uses do not start with reasoning."""
+    """Find the last tool uses, while thinking is enabled, in messages that do not start with reasoning."""
     if asked.thinking.get("type") != "enabled":
         return
     with_results = {n for n, _, _ in asked.blocks("toolResult")}
@@ -61,7 +61,7 @@ def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("reasoningContent")
 def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An assistant message contains reasoning and nothing more."""
+    """Find messages that contain reasoning and nothing else."""
     thought = {n for n, _, _ in asked.blocks("reasoningContent")}
     for n in sorted(thought):
         if all("reasoningContent" in block for block in asked.messages[n]["content"]):

@@ -33,7 +33,7 @@ _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, Findin
 
 
 def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
-    """One sentence for each constraint that a value breaks.
+    """Return one sentence for each constraint that a value breaks.
 
     >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
     >>> _told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
@@ -53,13 +53,13 @@ equal to 1"]
 
 
 def _steps_of(violation: Violation) -> Steps:
-    """The path to the member that a violation is about, even if the member is missing or unknown."""
+    """Return the path to the member that a violation is about, even if the member is missing or unknown."""
     about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
 
 def _at_steps(value: Any, steps: Steps) -> Any:
-    """The value at this path; None if there is none."""
+    """Return the value at this path, or None if the path does not exist."""
     for step in steps:
         try:
             value = value[step]
@@ -69,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """The path that the service reports for a violation, and the constraints in its words."""
+    """Return the path that the service reports for a violation, and the texts of its constraints."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
@@ -93,7 +93,7 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """The texts of all constraints of a scalar shape; for a list item the service reports all, not just the broken."""
+    """Return the texts of all constraints of a scalar shape; for list items the service reports all constraints."""
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -105,7 +105,7 @@ def _all_of(shape_name: str) -> str:
 
 
 def _path(steps: Steps) -> str:
-    """The path as the service writes it: list indexes count from 1.
+    """Return the path as the service writes it, with list indexes that count from 1.
 
     >>> _path(("messages", 72, "content", 1, "toolUse", "name"))
     'messages.73.member.content.2.member.toolUse.name'
@@ -121,7 +121,7 @@ def _repeated(value: Any, steps: Steps) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as the service prints it (the service is written in Java)."""
+    """Return a value as the service prints it (the service is written in Java)."""
     if isinstance(value, list):
         return f"[{', '.join(map(_text, cast('list[object]', value)))}]"
     if isinstance(value, Mapping):
@@ -131,7 +131,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Sort key: the service reports the length first for a name that is too long, and last for an empty one."""
+    """Whether the service reports a constraint after a value's other constraints, as it does for a minimum length."""
     return text.startswith("Member must have length greater")
 
 
@@ -201,14 +201,14 @@ _VIOLATION: Final = "a violation of AWS's model"
 
 @needs(_VIOLATION)
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """All broken constraints of the body, in one message."""
+    """Find all broken constraints of the body; they share one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
     yield from _breach(asked, asked.body, found)
 
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The broken constraints of the model id."""
+    """Find the broken constraints of the model id; they share one message."""
     yield from _breach(asked, {"modelId": asked.model_id}, _broken_labels(asked.shape, asked.model_id))
 
 
@@ -220,7 +220,7 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The members that AWS's model lacks, in one message, except those in a union without a known member."""
+    """Find the members that AWS's model lacks, except in unions without a known member; they share one message."""
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
     yield from _breach(asked, asked.body, found)
@@ -228,7 +228,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A union has no member that AWS's model has."""
+    """Find unions without a member that AWS's model has."""
     for steps, shape in _unset_unions(asked):
         yield _about_union(steps, shape)
 
@@ -240,7 +240,7 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
 
 @needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A union has several known members."""
+    """Find unions with several known members."""
     for each in _violations(asked):
         if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
             yield _about_union(each.steps, each.shape)
@@ -256,13 +256,13 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """The members of the violating structure that AWS's model has."""
+    """Return the names of the violating structure's members that AWS's model has."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
-    """The body's violations of the model, without members that are sent in the URL path."""
+    """Return the body's violations of the model, without violations of members that are sent in the URL path."""
     in_path = labels(asked.operation)
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 
