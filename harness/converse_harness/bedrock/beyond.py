@@ -53,7 +53,7 @@ class MayBeAbsent:
 
 @dataclass(frozen=True, slots=True)
 class ExtraError:
-    """An HTTP error that the model lists for no operation; its body is that of the modelled error `body`.
+    """An HTTP error that the model lists for no operation; its body has the shape of the modelled error `body`.
 
     Without a recording, only the error's name is known, not its body; `seen` states which is the case.
     """
@@ -128,5 +128,6 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ),
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
-"""Source: validation of 378 recorded answers against botocore 1.44.5; a row is harmless if a newer model includes it.
-The last two rows are not recorded: they are the gateway's known errors for requests that it cannot route or parse."""
+"""The table; a row is harmless if a newer model includes it. Source: validation of 378 recorded answers against
+botocore 1.44.5. The last two rows are not recorded: they are the gateway's known errors for requests that it cannot
+route or parse."""

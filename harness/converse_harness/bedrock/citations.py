@@ -78,8 +78,8 @@ class Source:
         return [part] if isinstance(part, str) else list(part)
 
     def citation(self, location: Mapping[str, Any], passage: Sequence[str] | None) -> dict[str, Any]:
-        """The AWS Citation of a location, with the passage and those members of this source that the installed model
-        has.
+        """Return the AWS Citation of a location and passage, with this source's title and, if the installed model has
+        the member, its `source`.
         """
         citation: dict[str, Any] = {"location": dict(location)}
         if passage is not None:

@@ -23,8 +23,8 @@ _JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
-"""Type in the model -> its Python types in parsed JSON, and its name in messages. Integers and blobs have checks of
-their own; timestamps, which have several forms, are not checked."""
+"""The Python types in parsed JSON, and the name in messages, of each type in the model. Integers and blobs have checks
+of their own; timestamps, which have several forms, are not checked."""
 
 
 class _Mistyped(Exception):

@@ -27,7 +27,7 @@ SPELLINGS: Final[Mapping[Spelling, Mapping[str, Any]]] = {
     "compact": {"separators": (",", ":")},
     "pretty": {"indent": 4},
 }
-"""The whitespace in the JSON of a tool's input, as arguments of `json.dumps`."""
+"""The arguments of `json.dumps` for each way in which models write whitespace in the JSON of a tool's input."""
 
 
 def cut_text(text: str, family: Family) -> list[str]:

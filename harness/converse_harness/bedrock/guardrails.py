@@ -289,7 +289,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "PHONE": "+41 44 668 18 00",
     "URL": "https://example.com",
 }
-"""Mask -> an invented original text."""
+"""An invented original text for each type of personal data."""
 
 
 def unmasked(text: str) -> str:

@@ -214,7 +214,7 @@ _CUT_AS: Final[Mapping[str, str]] = {
     "mistral": "mistral",
     "openai": "gpt-oss",
 }
-"""Maker -> the family whose chunking its models use; models of other makers use the neutral chunking."""
+"""The family whose chunking the models of a maker use; models of other makers use the neutral chunking."""
 
 _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
 """The id prefixes of cross-region inference profiles."""

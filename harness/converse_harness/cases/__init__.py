@@ -39,7 +39,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "the future": lambda: messages.FUTURE_CASES,
     "faults": failures.fault_cases,
 }
-"""Family -> the function that makes its cases."""
+"""The functions that make the cases, by family of cases."""
 
 
 class UnknownCase(ReplyError, KeyError):

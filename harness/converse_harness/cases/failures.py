@@ -29,19 +29,19 @@ _MUST_BY_STATUS: Final[Mapping[int, str]] = {
     500: _WAIT,
     503: _WAIT,
 }
-"""HTTP status -> what a correct consumer does about the error."""
+"""The required reaction of a consumer to an HTTP error, by status."""
 
 _HELPERS: Final[Mapping[str, str]] = {
     "InternalServerException": "internal_server_error",
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""Error -> its function in `reply`, if their names differ; the case has the name of the function."""
+"""The functions of `reply` whose names differ from their error's name; the case has the function's name."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
 }
-"""Exception -> its members besides the message."""
+"""The members that an exception has besides its message."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors that occur only inside streams: AWS's model lists them for neither Converse nor ConverseStream."""
@@ -188,14 +188,14 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
         "Take the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
-"""Place of an exception frame -> the function that makes the replies, and templates of `sentence` and `required`."""
+"""For each place of an exception frame: the function that makes the replies, and the case's two text templates."""
 
 _SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
     ("throttlingException", "mid"): "throttle_mid",
     ("modelStreamErrorException", "mid"): "model_stream_error",
 }
-"""(exception, place) -> the short name of a common case."""
+"""The short names of common cases, by exception and place."""
 
 
 def frame_cases() -> Iterator[Case]:
@@ -255,13 +255,13 @@ _MUST: Final[Mapping[str, str]] = {
     "stall": "Give up after a time of its own: never wait for ever, and never take the part for whole.",
     "blocks_interleaved": "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
 }
-"""Fault -> what a correct consumer does about it, if this differs from the text for the fault's level."""
+"""The required reaction of a consumer to a fault, if it differs from the one for the fault's level."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""Fault -> the sentence of its case, if the fault's own sentence describes how to use the fault."""
+"""The sentences of cases whose fault has a sentence that describes how to use the fault."""
 
 _SHORT_WAIT: Final = 0.1
 """The duration in seconds of a fault that ends while the client waits."""

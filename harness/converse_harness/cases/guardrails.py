@@ -105,7 +105,7 @@ _STOPS: Final[Mapping[str, str]] = {
     "malformed_tool_use": "Ask again, or fail; run no tool.",
     "model_context_window_exceeded": "Make the conversation shorter; do not take the answer for whole.",
 }
-"""Stop reason -> what a correct consumer does."""
+"""The required reaction of a consumer, by stop reason."""
 
 _STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "guardrail_intervened")
 

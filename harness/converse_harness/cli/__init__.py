@@ -28,7 +28,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
-"""Subcommand -> its help text, in the order of `--help`."""
+"""The help text of each subcommand, in the order of `--help`."""
 
 
 class _Terminated(BaseException):

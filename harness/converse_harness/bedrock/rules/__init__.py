@@ -85,7 +85,7 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
     "default": ("refuse",),
     "strict": ("refuse", "strict"),
 }
-"""Rule level -> the verdicts of the rules that refuse a request at this level."""
+"""The verdicts of the rules that refuse a request, by rule level."""
 
 
 @lru_cache(512)

@@ -218,7 +218,7 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "required": _are_names,
     "type": _is_type,
 }
-"""Keyword of draft 2020-12, including recognised keywords of older drafts -> whether its value is valid."""
+"""Checks for the values of the keywords of draft 2020-12, including recognised keywords of older drafts."""
 
 
 def _fits(pattern: re.Pattern[str], value: Any) -> bool:

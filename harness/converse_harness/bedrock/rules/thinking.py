@@ -11,7 +11,7 @@ from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolat
 _LEAST_BUDGET: Final = 1024
 
 _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
-"""Content block -> the name of its type in Anthropic's API."""
+"""The names of two content blocks' types in Anthropic's API."""
 
 
 def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:

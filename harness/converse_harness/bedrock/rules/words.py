@@ -26,7 +26,7 @@ _HIDDEN: Final = re.compile(
 the list of tools, and assumed for the others; the service does repeat roles, tool names and parameters."""
 
 _ELEMENTS: Final = {"list": "Member", "map": "Map value"}
-"""Type of a container -> the service's name for its elements."""
+"""The service's name for the elements of a list or map."""
 
 _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, FindingKind.PATTERN)
 """The kinds of violation that a scalar can have."""
@@ -147,7 +147,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""Enum values in the order of AWS's model -> the same values in the order of the service's observed messages."""
+"""The order of enum values in the service's observed messages, by the values in the order of AWS's model."""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -181,7 +181,7 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""Kind of violation -> a function that yields the constraint's text; the last three texts are ours."""
+"""The functions that yield the text of a broken constraint, by kind of violation; the last three texts are ours."""
 
 
 _KEYS: Final = {
@@ -189,7 +189,7 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""Union -> its members as the service's observed messages list them; messages for other unions list the model's."""
+"""The members of a union as the service's observed messages list them; other unions list the model's members."""
 
 
 _TIER: Final = ("serviceTier", "type")
