@@ -1,7 +1,7 @@
-"""The deviations of AWS's answers from its own model, as one literal table: recorded answers of AWS are legal.
+"""The deviations of AWS's answers from its own model, as one literal table, so that recorded answers are legal.
 
-`validate` reads the table. The JSON codec needs only the bodies of errors from it: a member that the model does not
-know passes through as it is.
+`validate` reads the table. The JSON codec reads only the error bodies in it, because the codec leaves members that the
+model lacks unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 
 class SeenIn(NamedTuple):
-    """A published recording in which it was seen: the repository that keeps it, and the path in there."""
+    """A published source that shows a deviation: its public repository, and its path in the repository."""
 
     repository: str
     path: str
@@ -53,7 +53,7 @@ class MayBeAbsent:
 
 @dataclass(frozen=True, slots=True)
 class ExtraError:
-    """An HTTP error that the model lists for no operation; its body is that of the modelled error `body`.
+    """An HTTP error that the model lists for no operation; its body has the shape of the modelled error `body`.
 
     Without a recording, only the error's name is known, not its body; `seen` states which is the case.
     """
@@ -128,5 +128,6 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ),
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
-"""Found by validating 378 recorded answers against botocore 1.44.5; a row stays harmless where a newer model has it.
-The last two are no recordings: they are what the gateway is known to say of a request that it cannot route or read."""
+"""The table; a row is harmless if a newer model includes it. Source: validation of 378 recorded answers against
+botocore 1.44.5. The last two rows are not recorded: they are the gateway's known errors for requests that it cannot
+route or parse."""

@@ -1,7 +1,7 @@
 """The checks of AWS's model, one per shape and built once: each takes a value and yields its violations.
 
-Violations carry their place relative to the value that was checked; each structure, list and map puts its own step in
-front. So a value without fault costs no more than the walk.
+A violation's path is relative to the checked value: each structure, list and map prepends its own step to the
+violations of its members. Checking a valid value builds no paths and costs only the walk.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from converse_harness.errors import ReplyError
 Check = Callable[[Any], Sequence[Violation]]
 
 INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-"""What fits the two integer types, by their name in the model."""
+"""The smallest and largest value of the two integer types, by the type's name in the model."""
 
 
 class Checks(ShapeWalk[Check]):
-    """The checks of all shapes, with one table of the deviations that are allowed. If `blobs` is given, it is the check
-    for blobs and values are JSON as sent; otherwise blobs are bytes.
+    """The checks of all shapes; `beyond` lists the allowed deviations. `blobs` makes the check of a blob shape for
+    values that are JSON; by default blobs are bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
@@ -35,11 +35,11 @@ class Checks(ShapeWalk[Check]):
         self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
 
     def plain(self, shape: Shape) -> Check:
-        """The check of a value that holds no others."""
+        """Return the check of a scalar shape or a free-form document."""
         return _document if is_document(shape) else self._scalars[shape.type_name](shape)
 
     def holder(self, shape: Shape, inner: Mapping[str, Check]) -> Check:
-        """The check of a structure, list or map."""
+        """Return the check of a structure, list or map; members that AWS is recorded to omit are not required."""
         if shape.type_name != "structure":
             return (_list if shape.type_name == "list" else _map)(shape.name, inner, *_limits(shape))
         absent = {row.member for row in self._beyond if isinstance(row, MayBeAbsent) and row.shape == shape.name}
@@ -47,7 +47,7 @@ class Checks(ShapeWalk[Check]):
         return _structure(shape.name, inner, required, union=is_union(shape))
 
     def more_members(self, shape: Shape) -> Mapping[str, Check]:
-        """The checks of members that AWS sends beyond its model."""
+        """Return the checks of the members and enum values that AWS sends although its model lacks them."""
         found: dict[str, Check] = {}
         for row in self._beyond:
             if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:
@@ -62,7 +62,7 @@ class Checks(ShapeWalk[Check]):
 def _string(
     name: str, enum: Sequence[str] = (), low: int | None = None, high: int | None = None, pattern: str | None = None
 ) -> Check:
-    """The check of a string shape; lengths are in characters."""
+    """Make the check of a string shape; lengths are in characters."""
     expression = findings.compiled(pattern) if pattern else None
 
     def check(value: Any) -> Sequence[Violation]:
@@ -81,7 +81,7 @@ def _string(
 
 
 def _integer(name: str, type_name: str = "integer", low: int | None = None, high: int | None = None) -> Check:
-    """The check of an integer or long shape; it rejects bool."""
+    """Make the check of an integer or long shape; the check rejects bool."""
     least, most = INTEGERS[type_name]
     least, most = least if low is None else max(least, low), most if high is None else min(most, high)
 
@@ -94,7 +94,7 @@ def _integer(name: str, type_name: str = "integer", low: int | None = None, high
 
 
 def _real(name: str, low: float | None = None, high: float | None = None) -> Check:
-    """The check of a float or double shape; it accepts int and rejects bool, NaN and infinity."""
+    """Make the check of a float or double shape; the check accepts int and rejects bool, NaN and infinity."""
 
     def check(value: Any) -> Sequence[Violation]:
         if not is_number(value):
@@ -106,7 +106,7 @@ def _real(name: str, low: float | None = None, high: float | None = None) -> Che
 
 
 def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
-    """The check of a blob shape; lengths are in bytes, before base64."""
+    """Make the check of a blob shape; lengths are in bytes, before base64."""
 
     def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, bytes | bytearray):
@@ -117,7 +117,7 @@ def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
 
 
 def _encoded_blob(shape: Shape) -> Check:
-    """The check of a blob in JSON; lengths are in bytes, computed from the length of the base64 text."""
+    """Make the check of a blob in JSON; lengths are in bytes, computed from the length of the base64 text."""
     low, high = _limits(shape)
 
     def check(value: Any) -> Sequence[Violation]:
@@ -129,12 +129,12 @@ def _encoded_blob(shape: Shape) -> Check:
 
 
 def _boolean(name: str) -> Check:
-    """The check of a boolean shape."""
+    """Make the check of a boolean shape."""
     return lambda value: () if isinstance(value, bool) else [findings.wrong_type(name, "boolean", value)]
 
 
 def _timestamp(name: str) -> Check:
-    """The check of a timestamp shape."""
+    """Make the check of a timestamp shape; the check accepts only datetimes with a time zone."""
 
     def check(value: Any) -> Sequence[Violation]:
         aware = isinstance(value, datetime) and value.utcoffset() is not None
@@ -144,7 +144,7 @@ def _timestamp(name: str) -> Check:
 
 
 def _document(value: Any, name: str = "Document") -> Sequence[Violation]:
-    """The check of free-form JSON. AWS leaves members out rather than send null, so only nested values may be None."""
+    """Check free-form JSON. AWS omits members instead of sending null, so only values inside a document may be None."""
     if value is None:
         return [findings.wrong_type(name, "document", value)]
     try:
@@ -182,7 +182,7 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
             found.append(findings.not_one(name, list(value), list(members)))
         for each in required:
             if each not in value:
-                found.append(findings.lacking(name, each, required))  # noqa: PERF401 - nearly never; a call is saved
+                found.append(findings.lacking(name, each, required))  # noqa: PERF401 - rarely runs; saves a call
         for key, item in value.items():
             inner = members.get(key)
             if inner is None:
@@ -246,13 +246,13 @@ _EXTRA_MEMBERS: Final[Mapping[str, Callable[[str], Check]]] = {
 _CHECKS: Final = Checks(BEYOND_MODEL)
 
 JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
-"""The same for values in which blobs are base64, as requests have them."""
+"""The checks for JSON values, such as request bodies, in which blobs are base64 text."""
 
 
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
-    """Return all violations of a shape by a value; none if AWS could have sent the value. `root` prefixes each path.
+    """Return all violations of a shape by a value; an empty list means that AWS could have sent the value.
 
-    Raises NotInModel for an unknown shape.
+    `root` prefixes the path of each violation. Raises NotInModel for an unknown shape.
 
     >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
     ['content[0].text']
@@ -268,9 +268,9 @@ def check(
     error: Callable[[str], Exception] = ReplyError,
     allowing: Collection[FindingKind] = (),
 ) -> None:
-    """Raise `error` with all violations by a value, one per line; return None if there are none.
+    """Check a value against a shape: raise `error` with all violations, one per line, or return None.
 
-    `allowing` are kinds of violation to ignore.
+    `allowing` contains the kinds of violation that are ignored.
 
     >>> check("StopReason", "endturn", root="stop_reason")
     Traceback (most recent call last):

@@ -1,7 +1,7 @@
 """Citations of passages in a request's documents and search results: their locations and texts.
 
-One table defines the units in which each member of AWS's CitationLocation counts. `citing` writes a Citation, the
-strategies draw Citations.
+One table defines the units in which each member of AWS's CitationLocation counts. `citing` builds a Citation; the
+hypothesis strategies generate Citations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from converse_harness import bedrock
 from converse_harness.errors import ReplyError
 
 Span = int | range
-"""One character, page, chunk or block, or several: a range, whose end is the first that is not cited, as in AWS's."""
+"""One unit (character, page, chunk or block), or a range of them; a range's end is not cited, as in AWS's locations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ COUNTING: Final[Mapping[str, Counting]] = {
     "documentChunk": Counting("chunks"),
     "searchResultLocation": Counting("blocks", index="searchResultIndex"),
 }
-"""The members of CitationLocation that are a range. Source: recorded of Claude; search results from the model."""
+"""The members of CitationLocation that are ranges. Source: recorded answers of Claude; for search results the model."""
 
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
@@ -61,15 +61,16 @@ class Source:
     source: str | None = None
 
     def location(self, index: int, start: int, end: int) -> dict[str, Any]:
-        """The AWS CitationLocation of the units from `start` to before `end`, both counted from 0."""
+        """Return the AWS CitationLocation of the units from `start` to `end` (exclusive), both counted from 0."""
         counting = COUNTING[self.kind]
         return {
             self.kind: {counting.index: index, "start": counting.first + start, "end": counting.first + end},
         }
 
     def passage(self, start: int, end: int) -> list[str] | None:
-        """The text of the units from `start` to before `end`: one string for a plain text, otherwise one per unit. None
-        if the units cannot be read.
+        """Return the text of the units from `start` to `end` (exclusive), or None if the units cannot be read.
+
+        A plain text gives one string; other sources give one string per unit.
         """
         if self.parts is None:
             return None
@@ -77,8 +78,8 @@ class Source:
         return [part] if isinstance(part, str) else list(part)
 
     def citation(self, location: Mapping[str, Any], passage: Sequence[str] | None) -> dict[str, Any]:
-        """The AWS Citation of a location, with the passage and those members of this source that the installed model
-        has.
+        """Return the AWS Citation of a location and passage, with this source's title and, if the installed model has
+        the member, its `source`.
         """
         citation: dict[str, Any] = {"location": dict(location)}
         if passage is not None:
@@ -100,16 +101,16 @@ def citing(
     chunks: Span | None = None,
     blocks: Span | None = None,
 ) -> dict[str, Any]:
-    """The AWS Citation of a passage of a document or search result of the request, or of a page of the web.
+    """Build the AWS Citation of a passage in a document or search result of the request, or of a web page.
 
-    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock that holds one, or a URL; `index` its place among
-    the documents (or search results) of the request. A text, or the bytes of a txt, md, csv or html, is cited by
-    `characters`, `content` by `chunks`, a search result by its `blocks`, anything else by `pages`, which are counted
-    from 1, all else from 0. Each is one number or a range; or `quote` says where, at its first place. Without any the
-    whole is cited. Pages are not read: what stands there is `quote`, or is left out.
+    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one, or a URL; `index` is its position among
+    the request's documents (or search results). The unit depends on the source: `characters` for a text or the bytes of
+    a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search result, otherwise `pages`. Pages count
+    from 1, the others from 0. Each is an int or a range; alternatively, the first occurrence of `quote` is cited.
+    Without any of them the whole source is cited. Pages are not read: their cited text is `quote`, or is left out.
 
-    Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for what is not in the document, a
-    range that is not one of its kind, and a location that the installed botocore does not have.
+    Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the
+    document, a range in another unit, and a location that the installed botocore lacks.
 
     >>> policy = {"name": "policy", "source": {"text": "You get twenty days."}}
     >>> citing(policy, "twenty days")  # doctest: +NORMALIZE_WHITESPACE
@@ -155,8 +156,7 @@ def read_source(document: Mapping[str, Any]) -> Source:
 
 @cache
 def locations() -> tuple[str, ...]:
-    """The members of CitationLocation that the installed botocore has: first those of COUNTING, then those that are not
-    ranges.
+    """The members of CitationLocation in the installed botocore: first the ranges (see COUNTING), then all others.
 
     >>> locations()[:3]
     ('documentChar', 'documentPage', 'documentChunk')
@@ -204,7 +204,7 @@ def _citing_page_of_the_web(url: str, quote: str | None, index: int, spans: Mapp
 
 
 def _inner(document: Any) -> Any:
-    """The DocumentBlock or SearchResultBlock inside a ContentBlock; any other block is returned unchanged."""
+    """Return the DocumentBlock or SearchResultBlock inside a ContentBlock; return any other block unchanged."""
     match document:
         case {"document": inner} | {"searchResult": inner}:
             return inner
@@ -221,7 +221,7 @@ def _switched_off(document: Mapping[str, Any]) -> bool:
 
 
 def _find(source: Source, quote: str | None, spans: Mapping[str, Span]) -> tuple[int, int]:
-    """The start and end of the quoted passage in units, counted from 0."""
+    """Return the start and end (exclusive) of the cited passage in units, counted from 0."""
     units = COUNTING[source.kind].units
     for asked in spans:
         if asked != units:
@@ -301,7 +301,7 @@ def _decoded(data: bytes | bytearray) -> str | None:
 
 
 def _count_pages(data: bytes | bytearray) -> int | None:
-    """The number of pages of a PDF; None for other files, and for a PDF whose pages may be compressed."""
+    """Return the number of pages of a PDF; None for other files, and for a PDF whose page objects may be compressed."""
     pages = 0 if _PDF_COMPRESSED in data else len(_PDF_PAGE.findall(data))
     return pages or None
 

@@ -23,12 +23,12 @@ _JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
-"""What a type of the model is in JSON, and how people call it. Of whole numbers and blobs more is asked; a timestamp,
-which has several forms, is not looked at."""
+"""The Python types in parsed JSON, and the name in messages, of each type in the model. Integers and blobs have checks
+of their own; timestamps, which have several forms, are not checked."""
 
 
 class _Mistyped(Exception):
-    """A value whose type is not that of its shape; `steps` is the path to the value, innermost step first."""
+    """Raised for a value that does not fit its shape; `steps` is the path to the value, innermost step first."""
 
     def __init__(self, value: object, called: str, came: str = "") -> None:
         self.problem = f"is {came or f'a JSON {type(value).__name__}'}; it must be {called}."
@@ -38,8 +38,8 @@ class _Mistyped(Exception):
 def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
     """Return parsed JSON after checking each value's type against a shape. Raises DamagedData for the first mismatch.
 
-    A member that is null counts as absent, as for AWS; members outside the model and documents stay as they are. Blobs
-    stay base64; with `recorded` they may be any text, since recordings shorten media.
+    A member that is null counts as absent, as in AWS; members outside the model and documents are not changed. Blobs
+    stay base64; with `recorded` they may be any text, because recordings shorten media.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
     {'text': 'hi'}
@@ -55,7 +55,7 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
 
 
 class _Readers(ShapeWalk[Reader]):
-    """The readers of all shapes; `blob` is the reader for blobs."""
+    """The readers of all shapes: each checks a parsed JSON value and returns it. `blob` is the reader for blobs."""
 
     def __init__(self, blob: Reader) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def _encoded(value: Any) -> Any:
 
 def _structure(members: Mapping[str, Reader]) -> Reader:
     def read(value: Any) -> Any:
-        if value.__class__ is not dict:  # a call less than any guard, for every object of every request
+        if value.__class__ is not dict:  # faster than is_object(); runs for every object of every request
             raise _Mistyped(value, "an object")
         found: dict[str, Any] = {}
         for name, item in value.items():
@@ -166,9 +166,9 @@ _Encode = Callable[[Any], str]
 
 
 def to_json(shape_name: str, value: object) -> str:
-    """A value of a shape as compact JSON: structure keys sorted, blobs in base64, members outside the model included.
+    """Encode a value of a shape as compact JSON with sorted structure keys, base64 blobs and all unknown members.
 
-    Raises NotInModel for an unknown shape, ReplyError for a value that JSON cannot carry at all.
+    Raises NotInModel for an unknown shape, ReplyError for a value that JSON cannot represent.
 
     >>> to_json("ContentBlockDeltaEvent", {"p": "abc", "delta": {"text": "Zürich"}, "contentBlockIndex": 0})
     '{"contentBlockIndex":0,"delta":{"text":"Zürich"},"p":"abc"}'
@@ -178,7 +178,7 @@ def to_json(shape_name: str, value: object) -> str:
 
 
 def from_json(shape_name: str, parsed: object) -> Any:
-    r"""Convert parsed JSON to a value of a shape: blobs become bytes; everything else, also unknown members, is kept.
+    r"""Convert parsed JSON to a value of a shape: blobs become bytes; all other values and unknown members are kept.
 
     >>> from_json("ImageSource", {"bytes": "iVBORw=="})
     {'bytes': b'\x89PNG'}
@@ -187,7 +187,7 @@ def from_json(shape_name: str, parsed: object) -> Any:
 
 
 class _Encoders(ShapeWalk[_Encode]):
-    """The encoders of all shapes."""
+    """The encoders of all shapes: each converts a value to JSON text."""
 
     def plain(self, shape: Shape) -> _Encode:
         if shape.type_name == "timestamp" and shape.serialization.get("timestampFormat") == "iso8601":
@@ -199,7 +199,7 @@ class _Encoders(ShapeWalk[_Encode]):
             return _listed(inner)
         if shape.type_name == "structure":
             return _keyed(inner, _document)
-        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (inner is empty as yet)
+        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (inner is filled later)
 
 
 def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
@@ -214,7 +214,7 @@ def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
                 )
                 + "}"
             )
-        except TypeError:  # a key that is no text
+        except TypeError:  # a key is not a str
             return _document(value)
 
     return encode
@@ -291,7 +291,7 @@ _ENCODERS: Final = _Encoders()
 
 
 def _encodable(text: str) -> str:
-    """The same text with lone surrogates escaped: UTF-8 cannot encode them. Only illegal values contain any."""
+    """Return a text with its lone surrogates escaped, since UTF-8 cannot encode them; only illegal values have any."""
     try:
         text.encode()
     except UnicodeEncodeError:

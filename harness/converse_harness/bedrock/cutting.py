@@ -17,7 +17,7 @@ _PART_OF_A_WORD: Final = 12
 _TOKEN: Final = re.compile(
     r"(?:\n+| )?[A-Za-z\u00c0-\u024f]{1,12}|\d{1,3}| ?[^\w\s]{1,3}|\s+|[^\W\d_]{1,2}|.", re.DOTALL
 )
-"""About the tokens of a model: a word with what parts it from the word before; numbers, signs, spaces apart."""
+"""Matches roughly one token of a model: a word with the space or newlines before it, some digits or signs, spaces."""
 
 _NEUTRAL_TOKENS: Final = re.compile(r"\w{1,4}|\s+|[^\w\s]+")
 _PRETTY_TOKENS: Final = re.compile(r'[{\[]?\n *"?|\d|\w{1,8}|\s+|[^\w\s]+')
@@ -27,11 +27,11 @@ SPELLINGS: Final[Mapping[Spelling, Mapping[str, Any]]] = {
     "compact": {"separators": (",", ":")},
     "pretty": {"indent": 4},
 }
-"""How models write the JSON of a tool's input, as arguments of `json.dumps`; other characters are as they are."""
+"""The arguments of `json.dumps` for each way in which models write whitespace in the JSON of a tool's input."""
 
 
 def cut_text(text: str, family: Family) -> list[str]:
-    """Cut text into the deltas that the family would send; joined they are the text, and there is at least one.
+    """Cut a text into the deltas that the family would send; the list is never empty, and its strings join to the text.
 
     >>> from converse_harness.bedrock.families import FAMILIES, NEUTRAL
     >>> cut_text("The answer is forty-two.", NEUTRAL)
@@ -43,31 +43,29 @@ def cut_text(text: str, family: Family) -> list[str]:
 
 
 def text_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut text as `cut_text` does, but lazily in runs of deltas: the first run is ready before a long text is cut to
-    its end.
-    """
+    """Cut a text like `cut_text`, but yield lists of deltas lazily: the first list is ready before the rest is cut."""
     if family.opens_empty and text:
         yield [""]
     yield from _runs(text, family.text)
 
 
 def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut the text of a reasoning block as `text_runs` cuts text."""
+    """Cut a reasoning text lazily like `text_runs`, with the family's lengths for reasoning."""
     return _runs(text, family.text if family.reasoning is None else family.reasoning)
 
 
 def ends_empty(family: Family, blocks: Sequence[Mapping[str, Any]], stop_reason: str) -> bool:
-    """Whether the family ends a message's last block with an empty delta, if that block is a text that is not empty."""
+    """Whether the family ends the last block with an empty delta: only a non-empty text, only at some stop reasons."""
     return stop_reason in family.ends_empty and bool(blocks) and bool(blocks[-1].get("text"))
 
 
 def spell_tool_input(value: object, family: Family) -> str:
-    """Return a tool input as JSON in the family's spelling (its spaces and escapes)."""
+    """Return a tool input as JSON with the family's whitespace; non-ASCII characters are not escaped."""
     return json.dumps(value, ensure_ascii=False, **SPELLINGS[family.tool_json])
 
 
 def cut_tool_input(json_text: str, family: Family) -> list[str]:
-    """Cut the JSON of a tool input into the fragments that the family would send; joined they are that JSON.
+    """Cut the JSON of a tool input into the fragments that the family would send; the fragments join to the JSON.
 
     >>> from converse_harness.bedrock.families import FAMILIES
     >>> cut_tool_input('{"city": "Bern"}', FAMILIES["claude"])
@@ -92,14 +90,14 @@ def _runs(text: str, lengths: Lengths) -> Iterator[list[str]]:
 
 
 _FIRST_WINDOW: Final = 128
-"""Characters of a text that are cut before its first delta is sent; each later window is twice as long."""
+"""The length of a text's first window in characters; each later window is twice as long as the one before."""
 
 
 def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]]:
-    """Yield the matches of `pattern.findall(text)`, one list for each window of the text.
+    """Yield the matches of `pattern.findall(text)` lazily, as one list for each window of the text.
 
-    The last match of a window may continue past the window's end, so the next window starts at that match again. Every
-    match before it is the same in the whole text: these patterns look at most one character beyond a match.
+    The last match of a window may continue past the window's end, so the next window starts with that match again. All
+    earlier matches are the same as in the whole text: these patterns look at most one character beyond a match.
     """
     start, size = 0, _FIRST_WINDOW
     while start + size < len(text):
@@ -121,7 +119,7 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
     for tokens in runs:
         pieces: list[str] = []
         for token in tokens:
-            if piece and len(token) > 2 * (length - len(piece)):  # with it the piece would be further from its length
+            if piece and len(token) > 2 * (length - len(piece)):  # piece is nearer to length without token
                 pieces.append(piece)
                 piece, length = "", next(wanted)
             piece += token
@@ -140,7 +138,7 @@ def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
 
 
 def _short_words(words: list[str]) -> list[str]:
-    """One delta per word; a very long word (text without spaces, for example) is split."""
+    """Return the words with very long ones (for example of a text without spaces) split into parts."""
     if max(map(len, words)) <= _LONGEST_WORD:
         return words
     return [*chain.from_iterable(map(_parts, words))]

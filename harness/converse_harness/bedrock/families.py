@@ -1,8 +1,8 @@
-"""How each model family cuts an answer into deltas, and the known words of errors: one literal table each.
+"""How each model family cuts an answer into deltas, and the known messages of errors: one literal table each.
 
-Source of the first: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
-OpenAI); docs/fidelity.md says how near the deltas come to 67 of them. A family without a recorded tool stream sends its
-tool input as one delta. `cutting` beside this module cuts.
+Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
+OpenAI); docs/fidelity.md compares the deltas with 67 of them. A family without a recorded tool stream sends its tool
+input as one delta. The module `cutting` has the functions that cut.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from typing import Final, Literal
 from converse_harness.bedrock.models import cut_as
 
 Lengths = tuple[int, ...]
-"""How many characters the deltas have, one after the other; after the last the first comes again."""
+"""The lengths of consecutive deltas in characters; the sequence repeats after its last length."""
 
 WHOLE: Final[Lengths] = ()
-"""All in one delta."""
+"""The whole text is one delta."""
 
 WORDS: Final[Lengths] = (0,)
-"""One delta a word: that of no model."""
+"""Each word is a delta; no recorded model does this."""
 
 TOKENS: Final[Lengths] = (1,)
-"""One delta a token."""
+"""Each token is a delta."""
 
 Spelling = Literal["spaced", "compact", "pretty"]
-"""How the JSON of a tool input is written: `{"a": 1}`, `{"a":1}` or on lines of its own."""
+"""The whitespace in a tool input's JSON: `{"a": 1}`, `{"a":1}`, or indented over several lines."""
 
 ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", "token-size fragments, none empty"]
-"""How the JSON of a tool input is cut."""
+"""How the JSON of a tool input is cut into deltas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one model family cuts an answer into deltas, and where it sends empty ones.
+    """How one model family cuts an answer into deltas, and where it sends empty deltas.
 
     `text` and `reasoning` are the lengths of the deltas; `reasoning` defaults to `text`. `opens_empty`: each text
-    begins with an empty delta. `ends_empty`: the stop reasons at which the answer's last text ends with one.
-    `fragments` are the lengths of a tool input's fragments, for families that cut it anywhere.
+    begins with an empty delta. `ends_empty`: the stop reasons at which the answer's last text ends with an empty delta.
+    `fragments` are the lengths of a tool input's fragments, for families that cut the input anywhere.
     """
 
     name: str
@@ -52,7 +52,8 @@ class Family:
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
-"""One delta a word: the chunking of a reply whose events are counted when it is written, and of `chunk()`."""
+"""The family with one delta per word, for `chunk()`, unknown makers, and replies such as `fails_after` that count
+events."""
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
@@ -85,11 +86,11 @@ FAMILIES: Final[Mapping[str, Family]] = {
         NEUTRAL,
     )
 }
-"""Every family by its name. The lengths of Claude and Nova are twenty quantiles of the recorded ones, mixed."""
+"""Every family by its name. The lengths of Claude and Nova are 20 quantiles of the recorded lengths, shuffled."""
 
 
 def family_of(model_id: str) -> Family:
-    """The family of a model id, inference profile id or ARN; NEUTRAL for one that names no known maker.
+    """The family of a model id, inference profile id or ARN; NEUTRAL if the model's maker is unknown.
 
     >>> family_of("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0").name
     'nova'
@@ -118,15 +119,15 @@ class Wording:
 class Overflow(Wording):
     """A model's error message for a conversation that is too long.
 
-    `recognised_by` lists the clients (of CLIENTS) that turn it into their own context overflow error; all others raise
-    a plain ValidationException.
+    `recognised_by` lists the clients (of CLIENTS) that convert the message into their own context overflow error; all
+    others raise a plain ValidationException.
     """
 
     recognised_by: frozenset[str] = frozenset()
 
 
 CLIENTS: Final = ("strands-agents", "langchain-aws", "litellm", "pydantic-ai")
-"""The clients with an error of their own for a context overflow. What they recognise is asserted from running them."""
+"""The clients with an error of their own for a context overflow. Tests run each client to check `recognised_by`."""
 
 _ALL: Final = frozenset(CLIENTS)
 _MODEL: Final = "The model returned the following errors: "
@@ -138,7 +139,7 @@ THROTTLES: Final[Mapping[str, Wording]] = {
         "Too many tokens per day, please wait before trying again.", REPORTED, "minorun365/agent-book#29"
     ),
 }
-"""What a ThrottlingException says, by what there was too much of."""
+"""The messages of a ThrottlingException, by the exceeded quota."""
 
 OVERFLOWS: Final[Mapping[str, Overflow]] = {
     "input_too_long": Overflow(
@@ -192,14 +193,14 @@ OVERFLOW_IN_STREAM: Final = Wording(
     REPORTED,
     "stdapi-ai/stdapi.ai#293",
 )
-"""What the first frame of a stream says of a conversation that is too long for a model such as gpt-oss."""
+"""The message in a stream's first frame if the conversation is too long for a model such as gpt-oss."""
 
 _TOOL_SEQUENCE: Final = Wording(
     "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting guide.",
     REPORTED,
     "langchain-ai/langchain-aws#567",
 )
-"""Of Nova, before a stream and in it."""
+"""Nova's message for an invalid tool use, both before a stream and inside it."""
 
 ERRORS: Final[Mapping[str, Wording]] = {
     "AccessDeniedException": Wording(
@@ -249,11 +250,11 @@ ERRORS: Final[Mapping[str, Wording]] = {
         "The provided model identifier is invalid.", RECORDED, "open-telemetry/opentelemetry-python-contrib"
     ),
 }
-"""What each error says unless the test words it itself."""
+"""The default message of each error, used if a test gives no message."""
 
 
 def usual(name: str) -> str:
-    """The usual message of an error; the error's name if no message is known.
+    """Return the default message of an error, or the error's name if ERRORS has no message for it.
 
     >>> usual("ServiceUnavailableException"), usual("FutureException")
     ('Model is getting throttled. Try your request again.', 'FutureException')

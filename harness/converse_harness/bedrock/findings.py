@@ -1,7 +1,7 @@
-"""Violations of AWS's model and their texts: what came, what is allowed, which shape has the rule.
+"""Violations of AWS's model and their texts: the value, the allowed values, and the shape that defines the rule.
 
-The texts continue after the name of the value: `content[0]` + `has two members, ...`. The module also defines, for
-checks, codec and rules, which values count as JSON objects, arrays and numbers, and it translates Java's patterns.
+A text continues the path of the value: `content[0]` + `has two members, ...`. The module also defines, for checks,
+codec and rules, which values count as JSON objects, arrays and numbers, and translates Java's regular expressions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from converse_harness.bedrock.service import botocore_version, nearest
 
 
 class FindingKind(Enum):
-    """The sort of rule that a value breaks."""
+    """The kind of rule that a value breaks."""
 
     UNION = "a union has exactly one member"
     REQUIRED = "a required member is there"
@@ -36,8 +36,8 @@ class Violation:
     """One breach of AWS's model by a value.
 
     `shape` is the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min, max), or
-    the missing or unknown member. `steps` lead from the checked value, which is called `root`, to the broken one, as
-    keys and indexes.
+    the missing or unknown member. `steps` are the keys and indexes that lead from the checked value to the broken one.
+    `root` is the path of the checked value, `checked` the name of its shape.
     """
 
     kind: FindingKind
@@ -54,7 +54,7 @@ class Violation:
 
     @property
     def path(self) -> str:
-        """The path for people, for example `content[0].toolUse.name`."""
+        """The path as a text, for example `content[0].toolUse.name`."""
         path = self.root
         for step in self.steps:
             if isinstance(step, str) and step.isidentifier():
@@ -65,7 +65,7 @@ class Violation:
 
     @property
     def message(self) -> str:
-        """The path, or the name of the shape that was checked, and what is wrong there."""
+        """The path (the name of the checked shape if the path is empty), followed by the violation's text."""
         return f"{self.path or f'the {self.checked}'} {self.text}"
 
 
@@ -83,11 +83,11 @@ _TYPES: Final[Mapping[str, str]] = {
     "timestamp": "a datetime with a time zone",
     "document": "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
 }
-"""What a value is in Python, by the type's name in the model."""
+"""The Python type of a value as messages describe it, by the type's name in the model."""
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Violation:
-    """The value has another type than its shape; for None the text advises leaving the member out."""
+    """Make the violation for a value of the wrong type; for None the text advises leaving the member out."""
     expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
@@ -95,13 +95,13 @@ def wrong_type(shape: str, type_name: str, value: object) -> Violation:
 
 
 def not_utf8(shape: str, value: str) -> Violation:
-    """A str contains a lone surrogate (half of a character)."""
+    """Make the violation for a str that contains a lone surrogate (half of a character)."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
     return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
 
 
 def wrong_key(shape: str, key: object) -> Violation:
-    """A free-form document has a key that JSON cannot carry."""
+    """Make the violation for a free-form document with a key that JSON cannot carry."""
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
@@ -109,13 +109,13 @@ def wrong_key(shape: str, key: object) -> Violation:
 
 
 def endless(shape: str) -> Violation:
-    """A free-form document contains itself, or is nested deeper than Python's recursion limit."""
+    """Make the violation for a free-form document that contains itself or exceeds Python's recursion limit."""
     text = f"contains itself or is nested too deeply; it must be {_TYPES['document']} ({_model(shape)})."
     return Violation(FindingKind.TYPE, shape, text, _TYPES["document"])
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Violation:
-    """A union has no member, or more than one."""
+    """Make the violation for a union with no member, or with more than one."""
     if came:
         count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
         named = " and ".join([", ".join(map(repr, came[:-1])), repr(came[-1])])
@@ -126,13 +126,13 @@ def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Viola
 
 
 def lacking(shape: str, member: str, required: Sequence[str]) -> Violation:
-    """A required member is missing."""
+    """Make the violation for a missing required member."""
     text = f"lacks {member!r}; {_a(shape)} needs {_listed(required)} ({_model(shape)})."
     return Violation(FindingKind.REQUIRED, shape, text, member)
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
-    """A member that the shape does not have; the text names botocore's version because another version may have it."""
+    """Make the violation for an unknown member; the text states botocore's version, as members are added over time."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
@@ -140,20 +140,21 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Violation:
-    """A string outside the enum; the text names botocore's version because another version may allow it."""
+    """Make the violation for a string outside the enum; the text states botocore's version, as values are added."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
     return Violation(FindingKind.ENUM, shape, text, tuple(enum))
 
 
 def no_match(shape: str, value: str, pattern: str) -> Violation:
-    """A string that does not match the pattern; the text shows the pattern as AWS writes it."""
+    """Make the violation for a string that does not match the pattern; the text shows the pattern as AWS writes it."""
     text = f"is {shown(value)}; {_a(shape)} matches {pattern} ({_model(shape)})."
     return Violation(FindingKind.PATTERN, shape, text, pattern)
 
 
 def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Violation]:
-    """Return one finding if a length is outside its limits, otherwise none; `unit` is `character`, `item`, `member` or
-    `byte`.
+    """Return a sequence with one violation if a length is outside its limits, otherwise an empty sequence.
+
+    `unit` is `character`, `item`, `member` or `byte`.
     """
     if (low is None or low <= count) and (high is None or count <= high):
         return ()
@@ -162,7 +163,7 @@ def length(shape: str, count: int, unit: str, low: int | None, high: int | None)
 
 
 def out_of_range(shape: str, value: float, low: float | None, high: float | None) -> Violation:
-    """A number outside its limits."""
+    """Make the violation for a number outside its limits."""
     text = f"is {shown(value)}; {_a(shape)} is {_between(low, high)} ({_model(shape)})."
     return Violation(FindingKind.RANGE, shape, text, (low, high))
 
@@ -173,7 +174,7 @@ _BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
 
 
 def shown(value: object) -> str:
-    """The value as a message shows it: shortened, blobs as their size. Never raises."""
+    """Return a value as messages show it: shortened, and a blob as its size. Never raises."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"
     try:
@@ -242,10 +243,10 @@ def is_utf8(value: str) -> bool:
 
 
 _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
-"""What Python reads as something else; what only Java can read (`\\p{Alpha}`, `\\h`) Python refuses by itself."""
+"""Escapes whose meaning differs between Java and Python; escapes that only Java has (`\\p{Alpha}`, `\\h`) raise."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
-# A whole character class is one atom; a `[` that is never closed stands for itself.
+# A whole character class is one atom; an unclosed `[` is an atom of its own.
 _ATOMS: Final = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 

@@ -88,36 +88,36 @@ POLICIES: Final[Mapping[str, Policy]] = {
         },
     ),
 }
-"""Every policy by the name that `reply.guardrail_blocked` and its like know. What it can do is in AWS's model: the
-actions of its findings; those of automated reasoning have none, it only tells."""
+"""Every policy by its name in `reply.guardrail_blocked` and similar functions. AWS's model defines the actions of a
+policy's findings; the findings of automated reasoning have no action, since this policy only reports."""
 
 REASONS: Final[Mapping[str, str]] = {
     "NONE": "No action.",
     "ANONYMIZED": "Guardrail masked.",
     "BLOCKED": "Guardrail blocked.",
 }
-"""The line of `actionReason` for the input, and that for the output, by the gravest action there; recorded."""
+"""The text of `actionReason`, by the most severe action in an assessment. Source: recorded answers."""
 
 BLOCKED_MESSAGE: Final = "Sorry, the model cannot answer this question."
-"""What the AWS console proposes for both messages of a guardrail."""
+"""The AWS console's default for both messages (blocked input, blocked output) of a guardrail."""
 
 UNNAMED_GUARDRAIL: Final = "gr0000000000"
-"""Stands for the id of a guardrail that was written without one, until the request says which it asks for."""
+"""The placeholder id of a guardrail that a reply does not name; the id in the request's guardrailConfig replaces it."""
 
 VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""How long an input is said to be; as in the recorded block, since a reply is written before its request is known."""
+"""The reported length of an input, as in the recorded block: a reply is written before its request is known."""
 
 _UNIT: Final = 1000
-"""Characters of a text unit, which guardrails are paid by. Source: AWS's prices."""
+"""Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
 
 _LATENCIES: Final[Mapping[str, int]] = {"input": 195, "output": 250}
-"""Milliseconds, as recorded."""
+"""The `guardrailProcessingLatency` of each side in milliseconds, as recorded."""
 
 _LEFT_OUT: Final = {(row.shape, row.member) for row in bedrock.BEYOND_MODEL if isinstance(row, MayBeAbsent)}
-"""Lists that AWS's model requires and AWS leaves out where they are empty; recorded."""
+"""(shape, member) of the lists that AWS's model requires but AWS omits if they are empty. Source: recordings."""
 
 _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
 
@@ -133,7 +133,7 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str, side: str | None = None) -> list[str]:
-    """The names of the policies that can take an action; only policies that the installed botocore's model has."""
+    """Return the names of the installed model's policies that can take `action` on `side` (None: any side)."""
     return [
         name
         for name, policy in POLICIES.items()
@@ -143,7 +143,7 @@ def able(action: str, side: str | None = None) -> list[str]:
 
 
 def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
-    """Build an assessment of these findings, by default of the policy's example, with the lists that AWS always sends.
+    """Build an assessment of these findings (default: the policy's example) with the lists that AWS always sends.
 
     >>> found(POLICIES["word"])
     {'wordPolicy': {'customWords': [{'match': 'crypto'}]}}
@@ -167,8 +167,8 @@ def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
 def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = True) -> dict[str, Any]:
     """Return the assessment with `action` (if the policy can take it, otherwise NONE) and `detected` in every finding.
 
-    Clients act on `detected`: strands ignores a finding without it. AWS's model makes the member optional; with
-    `detected=False` it is not added.
+    Strands ignores a finding without `detected`, although the member is optional in AWS's model; with `detected=False`
+    the member is not added.
     """
     whole = copy.deepcopy(dict(assessment))
     for finding, can in _findings(whole):
@@ -181,7 +181,7 @@ def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = Tru
 
 
 def done(assessment: Mapping[str, Any]) -> set[str]:
-    """The actions in an assessment.
+    """Return the set of actions in an assessment's findings.
 
     >>> sorted(done(complete(found(POLICIES["topic"]), "BLOCKED")))
     ['BLOCKED']
@@ -242,9 +242,7 @@ def guardrail_details(identifier: str, version: str) -> dict[str, str]:
 
 
 def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return a ConverseTrace in which a guardrail that was written without an id gets the id of the request's
-    guardrail.
-    """
+    """Return a ConverseTrace in which the id of the request's guardrail replaces the placeholder id."""
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     asked: Mapping[str, Any] = guardrail.get("inputAssessment") or {}
     answered: Mapping[str, Any] = guardrail.get("outputAssessments") or {}
@@ -263,7 +261,7 @@ def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping
 
 
 def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the assessment with these details, if its guardrail was written without an id."""
+    """Return the assessment with these details if its guardrail has the placeholder id, otherwise unchanged."""
     applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
     if applied.get("guardrailId") != UNNAMED_GUARDRAIL:
         return assessment
@@ -273,7 +271,7 @@ def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mappi
 def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a ConverseTrace as plain Converse sends it: with `modelOutput`, empty if the model wrote nothing.
 
-    All recorded JSON answers with an `actionReason` have the member, older ones have neither; streams leave it out.
+    Recorded JSON answers have both `actionReason` and `modelOutput`, older ones neither. Streams omit `modelOutput`.
     """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     if "actionReason" not in guardrail or "modelOutput" in guardrail:
@@ -282,7 +280,7 @@ def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _MASK: Final = re.compile(r"\{([^{}]+)\}")
-"""What stands in a masked text for what was found: the type of personal data, or the name of a regular expression."""
+"""A mask in a text: the type of the personal data, or the name of the regular expression, in braces."""
 
 _EXAMPLES: Final[Mapping[str, str]] = {
     "ADDRESS": "Zürich",
@@ -291,7 +289,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "PHONE": "+41 44 668 18 00",
     "URL": "https://example.com",
 }
-"""What may have stood in the place of a mask."""
+"""An invented original text for each type of personal data."""
 
 
 def unmasked(text: str) -> str:
@@ -328,7 +326,7 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
 
 
 def masked(found_there: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Build an assessment from (mask, original) pairs: known types of personal data, everything else as regex matches.
+    """Build an assessment from (mask, original) pairs: AWS's types of personal data, all other masks as regex matches.
 
     >>> masked([("NAME", "Ada")])
     {'sensitiveInformationPolicy': {'piiEntities': [{'match': 'Ada', 'type': 'NAME'}]}}

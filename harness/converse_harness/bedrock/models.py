@@ -1,7 +1,7 @@
 """The models of Bedrock: one literal table that rules, chunking, usage and the prompt cache read.
 
-`standing` finds the row of an id. An id newer than every row of its line gets the newest earlier row, and messages
-about it mention this. For any other unknown id only the rules for all models apply.
+`standing` finds the row of an id. An unknown id of a known line gets the newest earlier row of that line, and messages
+about the id mention this. For any other unknown id only the rules for all models apply.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Final, Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How a model caches: the least tokens of a cached prefix, and how many block ends before a cachePoint it compares.
+    """How a model caches prompts.
 
-    `forgets` is the part of the cache that a changed toolChoice invalidates; changed thinking settings and the first
-    image invalidate `messages`. `drops_thoughts`: the model does not get the reasoning of earlier turns. `implicit`: it
-    also caches without a cachePoint, which the usage does not show.
+    `minimum` is the number of tokens that a cached prefix has at least; `look_back` is the number of block ends before
+    a cachePoint that are compared. `forgets` is the part of the cache that a changed toolChoice invalidates; changed
+    thinking settings and the first image invalidate `messages`. `drops_thoughts`: the model does not receive the
+    reasoning of earlier turns. `implicit`: the model also caches without a cachePoint; the usage does not report this.
     """
 
     minimum: int
@@ -38,12 +39,12 @@ _TOOLS_TOKENS: Final = 346
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A row: `ids` is a glob of ids without region; `line` begins its ids after the maker, `version` orders the line.
+    """A row: `ids` is a glob of ids without region; `line` is their prefix after the maker; `version` orders the line.
 
-    `since` is the day on which the model came to Bedrock, from AWS's page or its id; empty if unknown. `most_tokens` is
-    the largest accepted `maxTokens`, 0 if unknown; `retired` is the day of its end of life; `cut` names the family
-    whose chunking it uses, if not its maker's. A model that `merges` treats consecutive messages of one role as one
-    message.
+    `since` is the day of the model's release on Bedrock, from AWS's page or from its id; empty if unknown.
+    `most_tokens` is the largest accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of
+    one role as one message. `converses`: the model supports Converse. `retired` is the day of its end of life. `cut` is
+    the family whose chunking the model uses, if not its maker's.
     """
 
     ids: str
@@ -70,7 +71,7 @@ class Model:
 
     @property
     def example(self) -> str:
-        """The common beginning of the model's ids, as an example of one."""
+        """The common prefix of the model's ids, as an example of an id."""
         return self.ids.partition("*")[0]
 
 
@@ -190,17 +191,17 @@ MODELS: Final = (
     Model("zai.glm-5*", "GLM 5", "glm", (5,), "2026-02-11"),
     Model("xai.grok-4*", "Grok 4", "grok", (4,), "2026-08-18"),
 )
-"""The first row whose glob an id matches holds.
+"""The known models; the first row whose glob matches an id applies.
 
-Sources: AWS's model cards, its page of the lifecycle of models and its page of prompt caching, in the edition of autumn
-2026; for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova, an earlier edition of the last. Some editions have 4,096 for the
-cache of Sonnet 4.5, which recorded writes of 1,322 tokens refute; the cache of Nova 2 Lite is of its card. What else is
-known of caches stands in docs/cache.md. The tokens before tools are those of Anthropic's page for Claude 4 with
-toolChoice auto; recorded requests with tools had 280 to 520 more than their texts say, with Nova 350 to 560 and with
-Nova 2 Lite 860. The most tokens of an answer are as reported of Opus 4 (RooCodeInc/Roo-Code#3916,
-2025-05-24), as tried in public source code (Nova Pro, Haiku 4.5, gpt-oss 20B; 2026), and those of Anthropic's own API
-(other Claude; Effect-TS/effect#7129, 2026-08-07). A model whose life ended after it was recorded for others to replay
-is not retired here: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B, Command R.
+Sources: AWS's model cards, its model lifecycle page and its prompt caching page, in the edition of autumn 2026; for
+the cache of Claude 3.5 Haiku, Opus 4 and 4.1 and Nova, an earlier edition of the prompt caching page; for the cache of
+Nova 2 Lite, its model card. Some editions list a cache minimum of 4,096 for Sonnet 4.5, which recorded cache writes of
+1,322 tokens refute. docs/cache.md describes all other facts about caches. `tools_tokens` is the number on Anthropic's
+page for Claude 4 with toolChoice auto; recorded requests with tools had 280 to 520 tokens more than their texts, with
+Nova 350 to 560 and with Nova 2 Lite 860. `most_tokens` is a user's report for Opus 4 (RooCodeInc/Roo-Code#3916,
+2025-05-24), a trial in public source code for Nova Pro, Haiku 4.5 and gpt-oss 20B (2026), and the limit of Anthropic's
+own API for other Claude models (Effect-TS/effect#7129, 2026-08-07). Models whose end of life is later than public
+recordings of them are not marked as retired: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B, Command R.
 """
 
 
@@ -213,10 +214,10 @@ _CUT_AS: Final[Mapping[str, str]] = {
     "mistral": "mistral",
     "openai": "gpt-oss",
 }
-"""The family as which answers of a maker's models are cut; those of others are cut neutrally."""
+"""The family whose chunking the models of a maker use; models of other makers use the neutral chunking."""
 
 _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
-"""The prefixes of inference profiles that lead to several regions."""
+"""The id prefixes of cross-region inference profiles."""
 
 
 def bare(model_id: str) -> str:
@@ -231,10 +232,9 @@ def bare(model_id: str) -> str:
 
 
 class Standing(NamedTuple):
-    """The table's knowledge about a model id: `id` is the id that rules use, `model` its row; `inferred` if from an
-    older model.
+    """The result of looking up a model id: `id` is the id that rules use, and `model` is the row.
 
-    `model` is None where the family is not known.
+    `inferred` is True if the row is that of an older model. `model` is None if no row applies.
     """
 
     id: str
@@ -263,11 +263,11 @@ def standing(model_id: str) -> Standing:
 
 
 _VERSION: Final = re.compile(r"(?:-?[a-z]+)*-?v?([0-9]{1,2})(?:[-.]([0-9]{1,2})(?![0-9a-z]))?(?![0-9a-z])")
-"""The version in what stands behind the line of an id. Sizes, such as 70b, and dates are none."""
+"""Matches the version after the line in a model id; sizes, such as 70b, and dates do not match."""
 
 
 _OPEN: Final = frozenset({"claude"})
-"""The lines that get branches of new names, such as claude-fable: those are held to the newest of all branches."""
+"""The lines with models of several names, such as claude-fable; an unknown name gets the newest row of all names."""
 
 
 def _last_before(name: str) -> Model | None:
@@ -285,7 +285,7 @@ def _last_before(name: str) -> Model | None:
 
 
 def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
-    """The model behind an id according to `models`: the value of the first matching glob, otherwise the id itself.
+    """The model behind an id: the value of the first matching glob in `model_ids`, otherwise the id itself.
 
     >>> stands_for({"arn:*": "anthropic.claude-sonnet-5"}, "arn:aws:bedrock:us-east-1:1:imported-model/x")
     'anthropic.claude-sonnet-5'

@@ -1,7 +1,7 @@
-"""AWS's service model of Bedrock Runtime, read at first need from the installed botocore.
+"""AWS's service model of Bedrock Runtime, loaded from the installed botocore at first use.
 
-Nothing here is typed by hand: shapes, operations, errors and statuses come from the installed botocore; names that it
-lacks raise NotInModel, which states botocore's version.
+Nothing here is typed by hand: shapes, operations, errors and statuses come from the installed botocore. A name that
+botocore lacks raises NotInModel, whose message states botocore's version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from converse_harness.errors import ReplyError
 
 SERVICE: Final = "bedrock-runtime"
 CONTROL_PLANE: Final = "bedrock"
-"""The service that clients ask about inference profiles and models; only the names of its operations are read."""
+"""The service with the operations for inference profiles and models; only the names of its operations are read."""
 
 
 class NotInModel(ReplyError, LookupError):
@@ -29,7 +29,7 @@ class NotInModel(ReplyError, LookupError):
 
 
 class Shape(Protocol):
-    """The used part of a botocore shape: a structure has `members`, a list `member`, a map `key` and `value`."""
+    """The part of a botocore shape used here: a structure has `members`, a list `member`, a map `key` and `value`."""
 
     name: str
     type_name: str
@@ -43,7 +43,7 @@ class Shape(Protocol):
 
 
 class Operation(Protocol):
-    """The used part of a botocore operation; `http` contains `method` and `requestUri`."""
+    """The part of a botocore operation used here; `http` contains `method` and `requestUri`."""
 
     name: str
     http: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error in AWS's model: its shape, HTTP status, whose fault it is, and the members of its body."""
+    """An error in AWS's model: its shape, HTTP status, the side at fault, and the members of its body."""
 
     name: str
     status: int
@@ -75,8 +75,9 @@ def botocore_version() -> str:
 
 @cache
 def service(name: str = SERVICE) -> Any:
-    """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. Raises
-    NotInModel.
+    """Return the ServiceModel that botocore ships for a service; models in the user's home are not read.
+
+    Raises NotInModel.
     """
     try:
         description = _loader().load_service_model(name, "service-2")
@@ -91,7 +92,7 @@ def has_shape(name: str) -> bool:
 
 
 def has_member(shape_name: str, member_name: str) -> bool:
-    """Whether the installed botocore's model has this structure, and in it this member."""
+    """Whether the installed botocore's model has this structure with this member."""
     return has_shape(shape_name) and member_name in _members(shape_name)
 
 
@@ -159,7 +160,7 @@ def check_operation(name: str) -> None:
 def service_of(operation_name: str) -> str | None:
     """Find the Bedrock service of the installed botocore that has this operation; None if no service has it.
 
-    If several services have the operation, one that a fake answers wins.
+    If several services have the operation, a service that a fake answers comes first.
 
     >>> service_of("GetInferenceProfile"), service_of("Retrieve")
     ('bedrock', 'bedrock-agent-runtime')
@@ -178,14 +179,14 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """The names of the Bedrock services; those that need a search of botocore's data (milliseconds) come last."""
+    """Yield the names of the Bedrock services; names that need a search of botocore's data (milliseconds) come last."""
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 
 
 @cache
 def enum(shape_name: str) -> tuple[str, ...]:
-    """The values that the model allows for a string shape; empty if it is no enum. Raises NotInModel.
+    """The values that the model allows for a string shape; empty if the shape is not an enum. Raises NotInModel.
 
     >>> enum("ConversationRole")[:2]
     ('user', 'assistant')
@@ -205,7 +206,7 @@ def errors(operation_name: str) -> Mapping[str, ErrorShape]:
 
 @cache
 def all_errors() -> Mapping[str, ErrorShape]:
-    """Every error of the service by name: those in the model, and those that recordings show beyond it."""
+    """Every error of the service by name: the model's errors, and the errors of BEYOND_MODEL."""
     found = {each.name: _error(each) for each in service().error_shapes}
     for row in BEYOND_MODEL:
         if isinstance(row, ExtraError):
@@ -252,7 +253,7 @@ def is_document(shape: Shape) -> bool:
 
 
 def is_union(shape: Shape) -> bool:
-    """Whether a structure is a union; this includes a stream's events, which botocore flags as event stream only."""
+    """Whether a structure is a union; an event stream counts as one, although botocore flags it differently."""
     return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
 
 
@@ -275,7 +276,7 @@ def _botocore(module: str) -> Any:
 
 
 def _loader() -> Any:
-    """A loader of the models that botocore ships; those in the user's home are not read."""
+    """A loader of the models that botocore ships; models in the user's home are not read."""
     loaders = _botocore(".loaders")
     return loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
 

@@ -1,4 +1,4 @@
-"""The one walk over AWS's shapes: it makes a function of each shape, such as its check or its encoder."""
+"""The walk over AWS's shapes that makes a function for each shape, for example a check or an encoder."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ _Function = TypeVar("_Function", bound=Callable[[Any], Any])
 
 
 class ShapeWalk(dict[str, _Function], ABC):
-    """The functions of all shapes by name, each made when first needed; raises NotInModel for an unknown one."""
+    """The functions of all shapes by shape name, each made at first access. Raises NotInModel for an unknown shape."""
 
     def __missing__(self, shape_name: str) -> _Function:
         fresh: dict[str, _Function] = {}
         found = self._function(body_shape(shape_name), fresh)
-        # Published once complete: another thread never meets a structure that still lacks members.
+        # Published only when complete, so that no other thread sees a structure that still lacks members.
         self.update({**fresh, shape_name: found})
         return found
 
     @abstractmethod
     def plain(self, shape: Shape) -> _Function:
-        """Make the function of a shape that holds no others; a free-form document is such a one."""
+        """Make the function of a scalar shape or a free-form document."""
 
     @abstractmethod
     def holder(self, shape: Shape, inner: Mapping[str, _Function]) -> _Function:
-        """Make the function of a structure, list or map, which may use those in `inner` once it is called.
+        """Make the function of a structure, list or map.
 
-        They have the names of a structure's members, or the names "member", "key" and "value".
+        `inner` maps a structure's member names, or "member", "key" and "value", to their functions. `inner` is still
+        empty during this call; the returned function may use its content.
         """
 
     def more_members(self, shape: Shape) -> Mapping[str, _Function]:
-        """The functions of members that the model lacks, or has otherwise."""
+        """The functions of members that the model lacks or defines differently."""
         return {}
 
     def _function(self, shape: Shape, fresh: dict[str, _Function]) -> _Function:
@@ -42,7 +43,7 @@ class ShapeWalk(dict[str, _Function], ABC):
             return self.plain(shape)
         known = self.get(shape.name) or fresh.get(shape.name)
         if known is None:
-            # Stored before the functions inside exist, because a shape may contain itself.
+            # Stored before the functions of the members exist, because a shape may contain itself.
             inner: dict[str, _Function] = {}
             known = fresh[shape.name] = self.holder(shape, inner)
             inner |= {name: self._function(each, fresh) for name, each in held.items()}

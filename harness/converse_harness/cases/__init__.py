@@ -1,7 +1,7 @@
 """The catalogue: named situations that a consumer of Bedrock's answers must survive, each a Case.
 
-Generated from the tables of errors, wordings, faults, policies and AWS's model, so what is new there is new here. A
-case is in it if the installed botocore can read what it sends. The table is made when it is first looked at.
+The cases are generated from AWS's model and the tables of errors, wordings, faults and policies, so that a new row adds
+a case. The catalogue leaves out cases that the installed botocore cannot parse. It is built at first access.
 
 >>> from converse_harness.cases import CASES
 >>> CASES["overflow_pre"].reply
@@ -39,13 +39,13 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "the future": lambda: messages.FUTURE_CASES,
     "faults": failures.fault_cases,
 }
-"""What makes the cases of each family."""
+"""The functions that make the cases, by family of cases."""
 
 
 class UnknownCase(ReplyError, KeyError):
-    """No case has this name; the message suggests similar names."""
+    """Raised for a name that no case has; the message suggests similar names."""
 
-    __str__ = Exception.__str__  # KeyError's own would show the message in quotes
+    __str__ = Exception.__str__  # KeyError.__str__ would put the message in quotes
 
 
 class Catalogue(Mapping[str, Case]):
@@ -86,4 +86,4 @@ class Catalogue(Mapping[str, Case]):
 
 
 CASES: Final[Mapping[str, Case]] = Catalogue()
-"""Every case by its name, in the order of its family."""
+"""Every case by its name, in the order of the families."""

@@ -1,4 +1,4 @@
-"""Case, and the naming of cases: AWS's names in snake_case."""
+"""The Case class, and the conversion of AWS's names to snake_case for the names of cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def snake(name: str) -> str:
-    """The name in lower case, its words parted by underscores.
+    """Convert a camelCase name to snake_case.
 
     >>> snake("documentChar"), snake("ModelTimeoutException")
     ('document_char', 'model_timeout_exception')
@@ -32,10 +32,10 @@ MODEL = "AWS's model; not recorded"
 SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
 GUIDE = "AWS's guide; not recorded"
-"""What a case may be known from."""
+"""The common values of `Case.source`, the evidence for a case."""
 
 Made = Reply | tuple[Reply, ...]
-"""One reply, or those to several calls in a row."""
+"""One reply, or the replies to several consecutive calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Case:
     """A named, canned situation: `sentence` states what happens, `required` what a correct consumer does.
 
     `source` names the evidence. `make` builds the replies on demand. `needs` lists members of AWS's model
-    (`Shape.member`) that the installed botocore must have to read them.
+    (`Shape.member`) that the installed botocore must have to parse the replies.
     """
 
     name: str
@@ -55,18 +55,18 @@ class Case:
 
     @property
     def replies(self) -> tuple[Reply, ...]:
-        """The replies to the calls of the situation, in order; most cases have one."""
+        """The replies to the situation's consecutive calls, in order; most cases have only one."""
         made = self.make()
         return made if isinstance(made, tuple) else (made,)
 
     @property
     def reply(self) -> Reply:
-        """The first of the replies, and in most cases the only one."""
+        """The first reply; in most cases it is the only one."""
         return self.replies[0]
 
     @property
     def stream_only(self) -> bool:
-        """Whether only ConverseStream can answer this; Converse answers with one complete body."""
+        """Whether only ConverseStream can send the replies, because a Converse answer is one complete body."""
         return any(map(_only_streams, self.replies))
 
     @property

@@ -1,4 +1,4 @@
-"""Cases of errors, before the stream and inside it, and of all faults: one per row of their tables."""
+"""Cases of errors (before the stream and inside it) and of all faults: one case per row of the tables."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _MUST_BY_STATUS: Final[Mapping[int, str]] = {
     500: _WAIT,
     503: _WAIT,
 }
-"""What a correct consumer does with an HTTP error."""
+"""The required reaction of a consumer to an HTTP error, by status."""
 
 _HELPERS: Final[Mapping[str, str]] = {
     "InternalServerException": "internal_server_error",
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""The functions of `reply` that are not called as their errors are, and give their names to the cases."""
+"""The functions of `reply` whose names differ from their error's name; the case has the function's name."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
 }
-"""What exceptions have beside their message."""
+"""The members that an exception has besides its message."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
-"""Errors of streams alone: in AWS's model no operation has them as its answer."""
+"""Errors that occur only inside streams: AWS's model lists them for neither Converse nor ConverseStream."""
 
 
 def _known_from(wording: Wording) -> str:
@@ -52,7 +52,7 @@ def _known_from(wording: Wording) -> str:
 
 
 def error_cases() -> Iterator[Case]:
-    """One case per error before the stream that has a recorded wording, named as its function in `reply`."""
+    """Yield one case per HTTP error of ERRORS, named after the error's function in `reply`."""
     for name, wording in ERRORS.items():
         if name not in _NOT_HTTP:
             status = bedrock.all_errors()[name].status
@@ -154,7 +154,7 @@ OVERFLOW_CASES: Final = (
         for name in _OTHERS
     ),
 )
-"""A conversation that is too long: the wording that `reply.context_overflow` takes by itself, then the others."""
+"""Cases of a conversation that is too long: first the default wording of `reply.context_overflow`, then the others."""
 
 
 def _use_of_tool() -> Reply:
@@ -188,18 +188,18 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
         "Take the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
-"""Where an exception frame can be: how it is made, what happens, what a consumer does beside what the error says."""
+"""For each place of an exception frame: the function that makes the replies, and the case's two text templates."""
 
 _SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
     ("throttlingException", "mid"): "throttle_mid",
     ("modelStreamErrorException", "mid"): "model_stream_error",
 }
-"""Exception frames that are so common that they have a name of their own."""
+"""The short names of common cases, by exception and place."""
 
 
 def frame_cases() -> Iterator[Case]:
-    """One case per exception of the installed botocore and place in the stream."""
+    """Yield one case for each exception in the installed botocore and each place in the stream."""
     for exception, shape in bedrock.stream_exceptions().items():
         for place, (make, sentence, must) in _PLACES.items():
             yield Case(
@@ -255,16 +255,16 @@ _MUST: Final[Mapping[str, str]] = {
     "stall": "Give up after a time of its own: never wait for ever, and never take the part for whole.",
     "blocks_interleaved": "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
 }
-"""What a correct consumer does with a fault, where it is not what its level says."""
+"""The required reaction of a consumer to a fault, if it differs from the one for the fault's level."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""What happens, where the fault's own sentence says how to use it."""
+"""The sentences of cases whose fault has a sentence that describes how to use the fault."""
 
 _SHORT_WAIT: Final = 0.1
-"""Seconds that a fault lasts whose end a client waits for."""
+"""The duration in seconds of a fault that ends while the client waits."""
 
 
 _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
@@ -274,7 +274,7 @@ _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
     lambda: reasoned(reasoningText=SIGNED),
     lambda: reasoned(redactedContent=b"EroBCkYIBBgCKkA="),
 )
-"""A fault breaks the first of these in which it can be placed."""
+"""Answers to break; a fault is applied to the first answer that has a place for it."""
 
 
 def _broken(fault: Fault) -> Made:
@@ -289,7 +289,7 @@ def _broken(fault: Fault) -> Made:
 
 
 def fault_cases() -> Iterator[Case]:
-    """One case per fault that every client can meet in process, named after the fault."""
+    """Yield one case per fault that an in-process transport supports, named after the fault."""
     for name, fault in FAULTS.items():
         if fault.transports & IN_PROCESS:
             yield Case(

@@ -75,11 +75,11 @@ GUARDRAIL_CASES: Final = (
         lambda: reply.guardrail_passed(ANSWER),
     ),
 )
-"""Blocked, masked and let through."""
+"""Cases in which a guardrail blocks, masks or passes a text."""
 
 
 def policy_cases() -> Iterator[Case]:
-    """One case per policy of guardrails: it blocks if the policy can."""
+    """Yield one case per guardrail policy; the guardrail blocks if the policy can block, and otherwise reports."""
     for name, policy in rails.POLICIES.items():
         blocks = name in rails.able("BLOCKED")
         yield Case(
@@ -105,13 +105,13 @@ _STOPS: Final[Mapping[str, str]] = {
     "malformed_tool_use": "Ask again, or fail; run no tool.",
     "model_context_window_exceeded": "Make the conversation shorter; do not take the answer for whole.",
 }
-"""What a correct consumer does, by stop reason."""
+"""The required reaction of a consumer, by stop reason."""
 
 _STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "guardrail_intervened")
 
 
 def stop_cases() -> Iterator[Case]:
-    """One case per stop reason of the installed botocore, and one with an unknown stop reason."""
+    """Yield one case per stop reason in the installed botocore, and one with an unknown stop reason."""
     for reason in bedrock.enum("StopReason"):
         yield Case(
             f"stop_{reason}",

@@ -16,7 +16,7 @@ _IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb
 
 
 def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Mapping[str, Any]]:
-    """The events of a message with these blocks."""
+    """The events of a message; `blocks` are the events of its content blocks."""
     return [
         {"messageStart": {"role": "assistant"}},
         *blocks,
@@ -148,4 +148,4 @@ TOOL_CASES: Final = (
         ("ContentBlockDelta.toolResult", "ToolUseBlock.type", "ToolResultBlock.type"),
     ),
 )
-"""Those of tools that the consumer has to run, and one of a tool that the service runs."""
+"""Cases of tools that the consumer has to run, and one case of a tool that the service runs."""

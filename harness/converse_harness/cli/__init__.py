@@ -1,4 +1,4 @@
-"""The command `converse-harness`: a module for each of its commands, with `DESCRIPTION`, `ARGUMENTS` and `run`."""
+"""The command `converse-harness`; each subcommand is a module with `DESCRIPTION`, `ARGUMENTS` and `run`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
-"""The commands in the order in which `--help` lists them, with what it says of each."""
+"""The help text of each subcommand, in the order of `--help`."""
 
 
 class _Terminated(BaseException):
-    """The process received SIGTERM."""
+    """Raised when the process receives SIGTERM."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
     for name, meaning in _COMMANDS.items():
         command = commands.add_parser(name, help=meaning)
-        if name in arguments:  # the others would only be loaded
+        if name in arguments:  # import only the module of the command that runs
             module = _module(name)
             command.description = module.DESCRIPTION
             for flags, options in module.ARGUMENTS.items():
@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except _Terminated:
         return 128 + signal.SIGTERM
-    except BrokenPipeError:  # the reader of our output left, `| head` for instance
-        # At exit Python flushes stdout once more; without a place to write to, this would turn the exit code into 120.
+    except BrokenPipeError:  # the reader of our output closed the pipe, for example `| head`
+        # At exit Python flushes stdout again; on the closed pipe this would fail and change the exit code to 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -79,13 +79,13 @@ def _module(command: str) -> Any:
 
 @contextmanager
 def _terminated_by_signal() -> Generator[None]:
-    """Raise _Terminated in the main thread when SIGTERM comes, so that everything is closed as for Ctrl-C."""
+    """Raise _Terminated in the main thread on SIGTERM, so that everything is closed as after Ctrl-C."""
 
     def terminate(number: int, frame: FrameType | None) -> None:
         raise _Terminated
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread can set signal handlers
         return
     before = signal.signal(signal.SIGTERM, terminate)
     try:

@@ -1,4 +1,4 @@
-"""`converse-harness cases`: the catalogue for people, and as JSON for programs."""
+"""`converse-harness cases`: list the catalogue of cases, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTHING_FOUND: Final = 2
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the cases whose names match or contain the pattern; return the exit code, 2 if none matches."""
+    """Print the cases whose names match or contain the pattern. Raises CommandFailed (exit code 2) if there is none."""
     found = [case for name, case in CASES.items() if given.glob in name or fnmatchcase(name, given.glob)]
     if not found:
         try:

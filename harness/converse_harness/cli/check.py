@@ -1,4 +1,4 @@
-"""`converse-harness check`: whether recordings can be read, are legal, hold no secret and are not stale."""
+"""`converse-harness check`: check that recordings can be read, are legal, contain no secrets and are not stale."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from converse_harness.secrets import mask
 
 _CLEAN: Final = 0
 _FOUND: Final = 1
-"""The exit codes; that of wrong usage is 2."""
+"""The exit codes without and with findings; the exit code for wrong usage is 2."""
 
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
@@ -51,7 +51,7 @@ ARGUMENTS: Final[Arguments] = {
 _SUFFIX: Final = ".jsonl"
 
 Sort = Literal["format", "illegal", "stale", "secret", "media", "fault"]
-"""What a finding is about; `MEANINGS` says it in words."""
+"""The kind of a finding; `MEANINGS` describes each kind."""
 
 MEANINGS: Final[Mapping[Sort, str]] = {
     "format": "the file is no recording, or not what it seems to be",
@@ -145,7 +145,7 @@ def check_file(path: Path) -> Checked:
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
-    """The media folders in a folder whose recording no longer exists."""
+    """Yield a finding for each media folder, inside `folder`, whose recording does not exist."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
@@ -160,7 +160,7 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Mistakes that the reader accepts although nobody can have meant them: duplicate keys, times that go backwards."""
+    """Yield the likely mistakes that the reader accepts, by line: duplicate keys, and times that go backwards."""
     for number, row in enumerate(text.split("\n")[: len(lines)], 1):
         twice: list[str] = []
 
@@ -199,13 +199,13 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """Violations of the installed model by a request that the service accepted."""
+    """Yield the texts of violations of the installed model by a request that the service accepted."""
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:
         bedrock.check_operation(exchange.operation)
         if exchange.operation not in bedrock.operations():
-            return  # it is of the control plane
+            return  # an operation of the control plane
         shape = bedrock.operation(exchange.operation).input_shape
         if "payload" in shape.serialization:
             return
@@ -216,7 +216,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
     for violation in bedrock.validate(shape.name, request):
         in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
-        # Shortened media are not base64, but they are still data, as any text would be.
+        # Shortened media are not valid base64; this is not a finding.
         is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps
         if violation.kind in _STALE and not in_path and not is_media:
             yield violation.message

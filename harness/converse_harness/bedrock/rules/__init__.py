@@ -1,4 +1,4 @@
-"""The requests that Bedrock refuses: `RULES`, `refusal_of` a request, and `notes_of` for doubtful cases."""
+"""The rules by which Bedrock refuses requests; `refusal_of` and `notes_of` apply the rules to a request."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ __all__ = [
 
 
 GATEWAY: Final[tuple[Rule, ...]] = (*REQUEST, *CONTENTS)
-"""What Bedrock refuses before any model sees a request."""
+"""The rules that Bedrock's gateway applies before any model receives a request."""
 
 PROFILES: Final[tuple[Rule, ...]] = (*CLAUDE_TALK, *CLAUDE_CONTENTS, *OTHER_FAMILIES)
-"""What single families of models refuse."""
+"""The rules of single model families."""
 
 RULES: Final[tuple[Rule, ...]] = (*GATEWAY, *PROFILES)
-"""A request is refused for the first of these that it breaks."""
+"""All rules in Bedrock's order; a request is refused for the first rule that it breaks."""
 
 BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
 """The rules by their names."""
 
 
 def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:
-    """The refusal with which Bedrock answers a request; None if Bedrock accepts the request.
+    """Return the refusal with which Bedrock answers a request; None if Bedrock accepts the request.
 
     >>> blank = {"role": "user", "content": [{"text": " "}]}
     >>> refusal_of(RuleRequest("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
@@ -58,14 +58,12 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Each rule that a request breaks, with the first place that breaks it; Bedrock reports the first of these
-    rules.
-    """
+    """Yield a Refusal for each rule that a request breaks, at the first breach; Bedrock reports only the first one."""
     yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 
 
 def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
-    """Each broken rule that Bedrock may no longer enforce; such a rule is noted, never refused.
+    """Yield a Refusal for each broken rule that Bedrock may no longer enforce; such a rule never refuses a request.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}] * 2}
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
@@ -87,12 +85,12 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
     "default": ("refuse",),
     "strict": ("refuse", "strict"),
 }
-"""The verdicts of the rules for which a request is refused."""
+"""The verdicts of the rules that refuse a request, by rule level."""
 
 
 @lru_cache(512)
 def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
-    """The rules of a model that can match a request with these parts."""
+    """Return the rules of a model that a request with these parts can break."""
     return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
 
 

@@ -37,7 +37,7 @@ _OTHER_ARN: Final = re.compile(r"arn:aws[a-z-]*:(?:bedrock|sagemaker):[a-z0-9-]+
 
 
 def ids_of_no_model(asked: RuleRequest) -> bool:
-    """Whether the model id is not an ARN, and no provider on Bedrock has models of this name."""
+    """Whether the model id is neither an ARN nor a well-formed id of a known provider."""
     return not _OTHER_ARN.fullmatch(asked.model_id) and not _MODEL_ID.fullmatch(bare(asked.model_id))
 
 
@@ -52,21 +52,21 @@ def ids_of_the_retired(asked: RuleRequest) -> bool:
 
 
 def ids_of_no_profile(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The model id has no inference profile prefix, such as `us.`."""
+    """Find a model id without an inference profile prefix, such as `us.`."""
     if bare(asked.model_id) == asked.model_id:
         yield RuleViolation("modelId", {"model_id": asked.model_id})
 
 
 @needs("inferenceConfig")
 def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """`maxTokens` is larger than the model's limit."""
+    """Find a `maxTokens` above the model's limit."""
     model = asked.model.model
     if model is not None and model.most_tokens and asked.inference.get("maxTokens", 0) > model.most_tokens:
         yield RuleViolation("inferenceConfig.maxTokens", {"most": model.most_tokens})
 
 
 def tiers_that_are_none(asked: RuleRequest) -> bool:
-    """Whether the service tier is not one of AWS's model."""
+    """Whether the service tier is not in AWS's enum."""
     if not bedrock.has_member("ConverseRequest", "serviceTier"):
         return False
     tier = asked.body.get("serviceTier", {}).get("type")
@@ -75,7 +75,7 @@ def tiers_that_are_none(asked: RuleRequest) -> bool:
 
 @needs("inferenceConfig")
 def blank_stop_sequences(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A stop sequence is whitespace."""
+    """Find stop sequences that are empty or only whitespace."""
     for k, text in enumerate(asked.inference.get("stopSequences", ())):
         if not text.strip():
             yield RuleViolation(f"inferenceConfig.stopSequences[{k}]")

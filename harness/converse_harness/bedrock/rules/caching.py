@@ -12,7 +12,7 @@ _MOST_POINTS: Final = 4
 
 @needs("toolConfig", "system", "cachePoint")
 def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The request has more cache points than Claude takes."""
+    """Find a request with more cache points than Claude accepts."""
     places = [path for path, _, _ in _points(asked)]
     if len(places) > _MOST_POINTS:
         yield RuleViolation(places[_MOST_POINTS], {"count": len(places)})
@@ -20,7 +20,7 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("cachePoint")
 def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point directly follows a document that Claude receives as text."""
+    """Find cache points directly after a document that Claude receives as text (every format but PDF)."""
     for n, m, _ in asked.blocks("cachePoint"):
         if asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf":
             yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m})
@@ -28,7 +28,7 @@ def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("cachePoint")
 def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point directly follows reasoning."""
+    """Find cache points directly after reasoning."""
     for n, m, _ in asked.blocks("cachePoint"):
         if "reasoningContent" in asked.block(n, m - 1):
             yield RuleViolation(at(n, m, "cachePoint"))
@@ -36,7 +36,7 @@ def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("cachePoint")
 def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message begins with a cache point."""
+    """Find cache points at the beginning of a message."""
     for n, m, _ in asked.blocks("cachePoint"):
         if m == 0:
             yield RuleViolation(at(n, m, "cachePoint"))
@@ -44,7 +44,7 @@ def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point stands among the tools."""
+    """Find cache points in the list of tools."""
     for k, tool in enumerate(asked.tools):
         if "cachePoint" in tool:
             yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": k})
@@ -52,7 +52,7 @@ def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig", "system", "cachePoint")
 def growing_times(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point with a lifetime of one hour follows one of five minutes (the default)."""
+    """Find cache points with a lifetime of one hour after a cache point of five minutes (the default)."""
     short = False
     for path, told, point in _points(asked):
         if point.get("ttl", _SHORT) == _SHORT:
@@ -65,8 +65,8 @@ _SHORT: Final = "5m"
 
 
 def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
-    """The cache points in the service's order: the path, the block before it as the model receives it, and the cache
-    point.
+    """Yield each cache point in the service's order, as a tuple: its path, the path of the block before it as the model
+    counts blocks, and the cache point.
     """
     sections: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
         ("toolConfig.tools", "tools", asked.tools),

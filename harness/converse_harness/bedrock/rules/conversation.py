@@ -15,26 +15,26 @@ def has_no_message(asked: RuleRequest) -> bool:
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The first message is not from the user."""
+    """Find a first message that is not from the user."""
     first = next(_turns(asked), None)
     if first is not None and first[1].get("role") != "user":
         yield RuleViolation(at(first[0], None, "role"))
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Two consecutive messages have the same role."""
+    """Find messages with the same role as the message before."""
     for (_, before), (n, message) in pairwise(_turns(asked)):
         if before.get("role") == message.get("role"):
             yield RuleViolation(at(n, None, "role"))
 
 
 def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The messages of user and assistant; messages of role system may stand between any others."""
+    """The messages of user and assistant with their indexes; messages of the role system are skipped."""
     return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has texts, and all of them are whitespace."""
+    """Find messages whose texts are all empty or whitespace."""
     texts: dict[int, list[str]] = {}
     for n, _, text in asked.blocks("text"):
         texts.setdefault(n, []).append(text)
@@ -44,7 +44,7 @@ def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has no content block."""
+    """Find messages without a content block."""
     for n, message in enumerate(asked.messages):
         if message.get("content") == []:
             yield RuleViolation(at(n, None, "content"), {"n": n})
@@ -52,14 +52,14 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("role assistant")
 def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The last message is from the assistant."""
+    """Find a last message that is from the assistant."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
 
 @needs("role system")
 def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has the role system."""
+    """Find messages with the role system."""
     for n, message in enumerate(asked.messages):
         if message.get("role") == "system":
             yield RuleViolation(at(n, None, "role"), {"k": n + 1})
@@ -67,7 +67,7 @@ def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("role assistant")
 def prefills_that_end_in_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The last message is from the assistant, and its text ends in whitespace."""
+    """Find a last message that is from the assistant and whose text ends in whitespace."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         content = asked.messages[-1].get("content", ())
         text = content[-1].get("text", "") if content else ""

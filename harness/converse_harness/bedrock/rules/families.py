@@ -1,4 +1,4 @@
-"""Rules of model families other than Claude on Bedrock: `only` lists the families, as their witnesses do."""
+"""Rules of model families other than Claude on Bedrock; `only` lists the families for which there are witnesses."""
 
 from __future__ import annotations
 

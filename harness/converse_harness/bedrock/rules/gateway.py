@@ -1,4 +1,4 @@
-"""Rules of the gateway about a request and its messages, applied before any model sees them.
+"""Rules of the gateway about a request and its messages, applied before any model receives them.
 
 If a model accepted a request that breaks a rule, `but` names this model and the witness.
 """

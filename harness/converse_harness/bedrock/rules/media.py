@@ -11,17 +11,17 @@ from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolat
 
 
 def is_in_s3(block: Mapping[str, Any]) -> bool:
-    """Whether an image or document is given as an S3 location."""
+    """Whether the source of an image, document or video is an S3 location."""
     return "s3Location" in block.get("source", {})
 
 
 def any_of(kind: str) -> Finder:
-    """A message or tool result contains a block of this kind."""
+    """Make a finder of the blocks of this kind in messages and tool results."""
     return in_shown(kind, lambda _: True)
 
 
 def in_results(kind: str) -> Finder:
-    """A tool result contains a block of this kind."""
+    """Make a finder of the blocks of this kind in tool results."""
 
     @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -35,10 +35,10 @@ def in_results(kind: str) -> Finder:
 _MAX_DOCUMENTS: Final = 5
 
 _CITED_SOURCES: Final = ("text", "content")
-"""Sources that are only for documents with citations."""
+"""Members of DocumentSource that Bedrock accepts only if the document's citations are enabled."""
 
 _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
-"""What was tried at the service: an underscore is accepted, a tab or a wide space is not."""
+"""Matches valid document names. Source: trials at the service, which accepts underscores but no tabs or wide spaces."""
 
 
 def has_other_characters(document: Mapping[str, Any]) -> bool:
@@ -48,7 +48,7 @@ def has_other_characters(document: Mapping[str, Any]) -> bool:
 
 @needs("document")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Two documents of the request have the same name."""
+    """Find documents with the name of an earlier document in the request."""
     seen: set[str] = set()
     for path, _, _, document in asked.shown("document"):
         name = document.get("name", "")
@@ -59,14 +59,14 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("document")
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The request has more than five documents."""
+    """Find the documents after the request's fifth document."""
     for path, *_ in islice(asked.shown("document"), _MAX_DOCUMENTS, None):
         yield RuleViolation(path)
 
 
 @needs("document")
 def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has a document and no text."""
+    """Find documents in messages without a text."""
     with_text = {n for n, _, _ in asked.blocks("text")}
     for n, m, _ in asked.blocks("document"):
         if n not in with_text:
@@ -74,14 +74,14 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def is_for_citations(document: Mapping[str, Any]) -> bool:
-    """Whether a document of text or content blocks has no citations enabled."""
+    """Whether a document's source is allowed only with citations, and its citations are not enabled."""
     cited = document.get("citations", {}).get("enabled", False)
     return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 
 
 @needs("toolResult")
 def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool result contains a document or a video in S3."""
+    """Find documents and videos in S3 inside tool results."""
     for n, m, k, inner in asked.in_results():
         for kind in ("document", "video"):
             if is_in_s3(inner.get(kind, {})):
@@ -90,7 +90,7 @@ def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("document")
 def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message contains both a tool result and a document that Claude receives as text."""
+    """Find messages with both a tool result and a document that Claude receives as text (every format but PDF)."""
     files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}
     for n in sorted(files):
         ids = [result.get("toolUseId", "") for each, _, result in asked.blocks("toolResult") if each == n]

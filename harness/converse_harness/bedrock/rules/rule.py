@@ -1,4 +1,4 @@
-"""What a rule is: the models that it applies to, its finder and message, and how it is known: witnesses, verdict."""
+"""The Rule class: the models to which a rule applies, its finder, message, witnesses and verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_harness.bedrock.models import Standing
 from converse_harness.bedrock.rules.asked import Finder
 
 MODEL: Final = "The model returned the following errors: "
-"""What stands before a message that is the model's own, not the gateway's."""
+"""The prefix of messages that come from the model and not from the gateway."""
 
 
 def no_field(name: str) -> str:
@@ -32,7 +32,7 @@ def no_block(kind: str) -> str:
 
 
 WitnessKind = Literal["recording", "report", "page", "code"]
-"""What saw a message; `WITNESS_KINDS` says it in words."""
+"""The kind of evidence for a message; `WITNESS_KINDS` describes each kind."""
 
 WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
     "recording": "an answer of the service that a public repository keeps",
@@ -57,30 +57,30 @@ class Witness:
 
 
 reported: Final = partial(Witness, "report")
-"""A report in a public thread."""
+"""Makes the Witness of a report in a public thread."""
 
 recorded: Final = partial(Witness, "recording")
-"""A recorded answer in a public repository."""
+"""Makes the Witness of a recorded answer in a public repository."""
 
 documented: Final = partial(Witness, "page")
-"""AWS's page or model, as read on that date."""
+"""Makes the Witness of a page of AWS, or of AWS's model, as read on `date`."""
 
 coded: Final = partial(Witness, "code")
-"""The source code of a public client."""
+"""Makes the Witness of public source code."""
 
 
 MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"
-"""The recorded tests that show many kinds of files to several models. They are not older than the youngest of these."""
+"""Recorded tests that send many kinds of files to several models; they are not older than the newest of the models."""
 
 PROBED: Final = coded("a probe of some 70 models", "2026-10-10")
-"""What a public repository's own probe of all models found."""
+"""The results of a public repository's probe of all models."""
 
 CLIENTS_KNOW: Final = coded("several clients", "2026-11")
-"""What the source code of several clients says of a model, as read in that month."""
+"""Facts about a model in the source code of several clients, as read in this month."""
 
 
 Verdict = Literal["refuse", "note", "strict"]
-"""What becomes of a request that breaks a rule; `VERDICTS` says it in words."""
+"""How a request that breaks a rule is treated; `VERDICTS` describes each verdict."""
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
     "refuse": "Bedrock is known to refuse it, and nothing newer was accepted of these models",
@@ -90,7 +90,7 @@ VERDICTS: Final[Mapping[Verdict, str]] = {
 
 
 RuleLevel = Literal["off", "warn", "default", "strict"]
-"""How strictly requests are held to the rules; `LEVELS` says it in words."""
+"""How strictly the rules are applied to requests; `LEVELS` describes each level."""
 
 
 LEVELS: Final[Mapping[RuleLevel, str]] = {
@@ -158,12 +158,13 @@ ALL_MODELS: Final = Models()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for requests: `what` must hold, and the `message` and `error` that Bedrock answers otherwise.
+    """A rule for requests: the condition `what`, and the `message` and `error` with which Bedrock answers a breach.
 
     `find` yields each breach; its values fill the braces of `message`. `models` are the models to which the rule is
     known to apply. `witnesses` observed the message, the oldest first; without a witness the wording is ours. `against`
-    are observations of the same models that contradict the rule; `remark` is any further knowledge. People derived the
-    `verdict` from them. With `framed`, a stream reports the refusal in its first frame and not as an HTTP error.
+    are observations of the same models that contradict the rule; `remark` is any further knowledge. The `verdict` is a
+    person's conclusion from this evidence. `framed`: a stream reports the refusal in its first frame and not as an HTTP
+    error.
     """
 
     name: str
@@ -188,7 +189,7 @@ class Rule:
 
 
 class Refusal(NamedTuple):
-    """A breach for which Bedrock refuses a request, or may: the broken rule, the path, Bedrock's message, the model.
+    """A breach for which Bedrock refuses or may refuse a request: the rule, the path, Bedrock's message, the model.
 
     If `model` is `inferred`, the rule was observed on an older model of the same line.
     """

@@ -1,4 +1,4 @@
-"""Rules about schemas: of tools, as the gateway and Claude check them, and of structured output."""
+"""Rules about tool schemas, as the gateway and the models check them, and about schemas of structured output."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Steps = tuple[str, ...]
 _COMBINATORS: Final = ("oneOf", "allOf", "anyOf")
 
 _KEY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""What Claude takes for the name of a property at the root of a schema; below it, any."""
+"""The property names that Claude accepts at the root of a schema; at deeper levels it accepts any name."""
 
 _BEYOND_NOVA: Final = ("$defs", "definitions")
 
 
 def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
-    """Make a finder from a function that returns the paths of what is wrong in a tool's schema."""
+    """Make a finder from a function that returns the paths of the errors in a tool's schema."""
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -41,45 +41,45 @@ def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
 
 @_in_schemas
 def of_other_types(schema: object) -> Iterable[Steps]:
-    """The root of a tool's schema has a type other than object."""
+    """Find tool schemas whose root has no type, or a type other than object."""
     return [("type",)] if is_object(schema) and schema.get("type") != "object" else []
 
 
 @_in_schemas
 def that_are_no_objects(schema: object) -> Iterable[Steps]:
-    """A tool's schema is a string, a list or a number."""
+    """Find tool schemas that are not JSON objects."""
     return [] if isinstance(schema, Mapping) else [()]
 
 
 @_in_schemas
 def with_properties_that_are_no_object(schema: object) -> Iterable[Steps]:
-    """The `properties` of a tool's schema are null, a list or a string."""
+    """Find tool schemas whose `properties` are not a JSON object, for example null."""
     return [("properties",)] if is_object(schema) and not is_object(schema.get("properties", {})) else []
 
 
 @_in_schemas
 def with_combinators_at_the_root(schema: object) -> Iterable[Steps]:
-    """The root of a tool's schema is a combinator (oneOf, anyOf or allOf)."""
+    """Find combinators (oneOf, anyOf or allOf) at the root of a tool's schema."""
     return [(keyword,) for keyword in _COMBINATORS if is_object(schema) and keyword in schema]
 
 
 @_in_schemas
 def with_other_keys(schema: object) -> Iterable[Steps]:
-    """A property at the root of a tool's schema has a name that is too long or has forbidden characters."""
+    """Find properties at the root of a tool's schema whose names are too long or have forbidden characters."""
     properties = schema.get("properties") if is_object(schema) else None
     return [("properties", name) for name in object_of(properties) if not _KEY.fullmatch(name)]
 
 
 @_in_schemas
 def of_other_drafts(schema: object) -> Iterable[Steps]:
-    """A tool's schema is not valid under draft 2020-12."""
+    """Find tool schemas that are not valid under JSON Schema draft 2020-12."""
     broken = broken_keyword(schema)
     return [] if broken is None else [broken]
 
 
 @_in_schemas
 def with_definitions(schema: object) -> Iterable[Steps]:
-    """A tool's schema has definitions at its root."""
+    """Find definitions at the root of a tool's schema."""
     return [(keyword,) for keyword in _BEYOND_NOVA if is_object(schema) and keyword in schema]
 
 
@@ -94,14 +94,14 @@ def has_an_output_by_no_json(asked: RuleRequest) -> bool:
 
 @needs("outputConfig")
 def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An object in the schema for structured output allows additional properties."""
+    """Find objects in the schema for structured output that do not set `additionalProperties` to false."""
     for path, schema in _walk(_output_schema(asked)):
         if is_object(schema) and schema.get("type") == "object" and schema.get("additionalProperties") is not False:
             yield RuleViolation(".".join((OUTPUT, *path)))
 
 
 def _output_schema(asked: RuleRequest) -> Any:
-    """The schema for structured output; an empty one if there is none, None if it is not JSON."""
+    """Return the schema for structured output; {} if the request has none, None if its text is not JSON."""
     text = member_of(asked.body, *OUTPUT.split("."))
     try:
         return json.loads(text) if isinstance(text, str) else {}
@@ -110,7 +110,7 @@ def _output_schema(asked: RuleRequest) -> Any:
 
 
 def _type_of(value: object) -> str:
-    """The gateway's name for the type of a JSON value."""
+    """Return the gateway's name for the type of a JSON value."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     names = {str: "string", int: "integer", float: "number", list: "array"}
@@ -118,7 +118,7 @@ def _type_of(value: object) -> str:
 
 
 def broken_keyword(schema: object) -> Steps | None:
-    """The path of the first keyword whose value draft 2020-12 does not allow; None for a valid schema.
+    """Return the path of the first keyword whose value draft 2020-12 does not allow; None for a valid schema.
 
     >>> broken_keyword({"type": "object", "properties": {"n": {"exclusiveMinimum": True}}})
     ('properties', 'n', 'exclusiveMinimum')
@@ -136,7 +136,7 @@ def broken_keyword(schema: object) -> Steps | None:
 
 
 def _walk(schema: object, path: Steps = ()) -> Iterator[tuple[Steps, object]]:
-    """Yield a schema and all schemas inside it, or what stands in their places."""
+    """Yield the path and value of a schema and of every subschema, also of values that are not valid schemas."""
     yield path, schema
     for keyword, value in schema.items() if is_object(schema) else ():
         if keyword in _HOLDS_ONE:
@@ -218,7 +218,7 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "required": _are_names,
     "type": _is_type,
 }
-"""Keywords of draft 2020-12, with those that it still knows of older drafts, and what their values must be."""
+"""Checks for the values of the keywords of draft 2020-12, including recognised keywords of older drafts."""
 
 
 def _fits(pattern: re.Pattern[str], value: Any) -> bool:

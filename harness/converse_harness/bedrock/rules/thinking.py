@@ -1,4 +1,4 @@
-"""Rules about Claude's thinking: its settings, parameters that conflict with it, and reasoning that must come back."""
+"""Rules about Claude's thinking: its settings, conflicting parameters, and reasoning that must be sent back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolat
 _LEAST_BUDGET: Final = 1024
 
 _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
-"""What Anthropic calls content blocks."""
+"""The names of two content blocks' types in Anthropic's API."""
 
 
 def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
-    """A finder of a condition that a request breaks at this path, if thinking has one of these types."""
+    """Make a finder that reports `path` if the request's thinking has one of `types` and `breaks(request)` is true."""
     return in_request(
         path, lambda asked: asked.thinking.get("type") in types and breaks(asked), "additionalModelRequestFields"
     )
@@ -27,7 +27,7 @@ def has_a_forced_tool(asked: RuleRequest) -> bool:
 
 
 def has_a_temperature(asked: RuleRequest) -> bool:
-    """Whether a temperature is given that is not 1 under adaptive thinking."""
+    """Whether the request sets a temperature; 1 is allowed with adaptive thinking."""
     temperature = asked.inference.get("temperature")
     return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 
@@ -47,7 +47,7 @@ def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
 
 @needs("additionalModelRequestFields")
 def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Thinking is enabled, and the reasoning before the tool uses of the last tool results is missing."""
+    """Find the last tool uses, while thinking is enabled, in messages that do not start with reasoning."""
     if asked.thinking.get("type") != "enabled":
         return
     with_results = {n for n, _, _ in asked.blocks("toolResult")}
@@ -61,7 +61,7 @@ def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("reasoningContent")
 def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An assistant message contains reasoning and nothing more."""
+    """Find messages that contain reasoning and nothing else."""
     thought = {n for n, _, _ in asked.blocks("reasoningContent")}
     for n in sorted(thought):
         if all("reasoningContent" in block for block in asked.messages[n]["content"]):

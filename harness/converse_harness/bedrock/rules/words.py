@@ -1,7 +1,7 @@
 """The messages with which all AWS services report values that break their models.
 
-`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. For an
-item in a list or map of plain values the message is about the whole list or map:
+An example is `Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`.
+For an item in a list or map of scalars the message is about the whole list or map:
 `Map value must satisfy constraint: [Member must ..., ...]`.
 """
 
@@ -22,18 +22,18 @@ _HIDDEN: Final = re.compile(
     r"messages\.\d+\.member\.content\.\d+|system\.\d+|toolConfig\.tools$"
     r"|(?:additionalModelRequestFields|promptVariables|requestMetadata)\b"
 )
-"""The paths of what the service does not repeat. Seen of content blocks, of requestMetadata and of the list of tools,
-and that roles, names of offered tools and parameters are repeated; the others are thought to be like the first."""
+"""The paths whose values the service does not repeat in its message. Observed for content blocks, requestMetadata and
+the list of tools, and assumed for the others; the service does repeat roles, tool names and parameters."""
 
 _ELEMENTS: Final = {"list": "Member", "map": "Map value"}
-"""What an element is called, by the type of what it is in."""
+"""The service's name for the elements of a list or map."""
 
 _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, FindingKind.PATTERN)
-"""What can be broken by a value that holds no others."""
+"""The kinds of violation that a scalar can have."""
 
 
 def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
-    """One sentence for each constraint that a value breaks.
+    """Return one sentence for each constraint that a value breaks.
 
     >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
     >>> _told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
@@ -53,13 +53,13 @@ equal to 1"]
 
 
 def _steps_of(violation: Violation) -> Steps:
-    """The path to the member that a violation is about, even if the member is missing or unknown."""
+    """Return the path to the member that a violation is about, even if the member is missing or unknown."""
     about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
 
 def _at_steps(value: Any, steps: Steps) -> Any:
-    """The value at this path; None if there is none."""
+    """Return the value at this path, or None if the path does not exist."""
     for step in steps:
         try:
             value = value[step]
@@ -69,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """The path that the service reports for a violation, and the constraints in its words."""
+    """Return the path that the service reports for a violation, and the texts of its constraints."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
@@ -81,7 +81,7 @@ def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Ste
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
-    """The shape and those along the path; for a member outside the model, the shape of its structure again."""
+    """Yield the named shape and the shapes along the path; for a member outside the model, its structure's shape."""
     shape = bedrock.shape(shape_name)
     yield shape
     for step in steps:
@@ -93,9 +93,7 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """All constraints of a shape of plain values: for list items the service reports all of them, not only the broken
-    one.
-    """
+    """Return the texts of all constraints of a scalar shape; for list items the service reports all constraints."""
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -107,7 +105,7 @@ def _all_of(shape_name: str) -> str:
 
 
 def _path(steps: Steps) -> str:
-    """The path as the service writes it: list indexes count from 1.
+    """Return the path as the service writes it, with list indexes that count from 1.
 
     >>> _path(("messages", 72, "content", 1, "toolUse", "name"))
     'messages.73.member.content.2.member.toolUse.name'
@@ -123,7 +121,7 @@ def _repeated(value: Any, steps: Steps) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as the service prints it (the service is written in Java)."""
+    """Return a value as the service prints it (the service is written in Java)."""
     if isinstance(value, list):
         return f"[{', '.join(map(_text, cast('list[object]', value)))}]"
     if isinstance(value, Mapping):
@@ -133,7 +131,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Sort key: the service reports the length first for a name that is too long, and last for an empty one."""
+    """Whether the service reports a constraint after a value's other constraints, as it does for a minimum length."""
     return text.startswith("Member must have length greater")
 
 
@@ -149,7 +147,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""Values of AWS's model -> the order in which the service was seen to name them."""
+"""The order of enum values in the service's observed messages, by the values in the order of AWS's model."""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -158,7 +156,7 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function that words the limit, minimum or maximum, that a value exceeds."""
+    """Make a function that yields the text of the limit (minimum or maximum) that a value breaks."""
 
     def words(violation: Violation, value: Any) -> Iterator[str]:
         low, high = cast("tuple[float | None, float | None]", violation.limit)
@@ -169,7 +167,7 @@ def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation,
 
 
 def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function whose words depend only on the limit and not on the value."""
+    """Make a function that yields a text for the violated limit, independent of the value."""
     return lambda violation, _: iter([words(violation.limit)])
 
 
@@ -183,7 +181,7 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""Constraint -> the words for it; the last three are ours."""
+"""The functions that yield the text of a broken constraint, by kind of violation; the last three texts are ours."""
 
 
 _KEYS: Final = {
@@ -191,11 +189,11 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""What the service says that a union may have, as it was seen; what others may have is taken from the model."""
+"""The members of a union as the service's observed messages list them; other unions list the model's members."""
 
 
 _TIER: Final = ("serviceTier", "type")
-"""Of this the service has words of its own."""
+"""The path of the service tier, for which the service has a message of its own (a separate rule)."""
 
 
 _VIOLATION: Final = "a violation of AWS's model"
@@ -203,14 +201,14 @@ _VIOLATION: Final = "a violation of AWS's model"
 
 @needs(_VIOLATION)
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """All broken constraints of the body, in one message."""
+    """Find all broken constraints of the body; they share one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
     yield from _breach(asked, asked.body, found)
 
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The broken constraints of the model id."""
+    """Find the broken constraints of the model id; they share one message."""
     yield from _breach(asked, {"modelId": asked.model_id}, _broken_labels(asked.shape, asked.model_id))
 
 
@@ -222,7 +220,7 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The members that AWS's model lacks, in one message, except those in a union without a known member."""
+    """Find the members that AWS's model lacks, except in unions without a known member; they share one message."""
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
     yield from _breach(asked, asked.body, found)
@@ -230,7 +228,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A union has no member that AWS's model has."""
+    """Find unions without a member that AWS's model has."""
     for steps, shape in _unset_unions(asked):
         yield _about_union(steps, shape)
 
@@ -242,7 +240,7 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
 
 @needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A union has several known members."""
+    """Find unions with several known members."""
     for each in _violations(asked):
         if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
             yield _about_union(each.steps, each.shape)
@@ -258,13 +256,13 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """The members of a structure that AWS's model has."""
+    """Return the names of the violating structure's members that AWS's model has."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
-    """The body's violations of the model, without members that are sent in the URL path."""
+    """Return the body's violations of the model, without violations of members that are sent in the URL path."""
     in_path = labels(asked.operation)
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 
