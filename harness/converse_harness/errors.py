@@ -28,7 +28,7 @@ class DamagedData(ConverseHarnessError, ValueError):
 
 
 class CallError(ConverseHarnessError, AssertionError):
-    """The client under test did something that the script does not allow; fails the test."""
+    """The client under test did something that the script does not allow. This error fails the test."""
 
 
 class UnexpectedCall(CallError):

@@ -141,7 +141,7 @@ _signed_with: set[str] = set()
 
 
 def remember(*values: object) -> None:
-    """Register values that signed a request as secrets of this process; ignores None and short values."""
+    """Add the keys that signed a request to the secrets of this process. None and short values are ignored."""
     _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH)
 
 

@@ -92,7 +92,7 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
 
 
 def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
-    """A copy of a complete stream with further blocks at its end, cut into events in the simplest way."""
+    """A copy of a complete stream with further blocks after its last block; the new blocks use the neutral chunking."""
     offset = sum("contentBlockStop" in event for event in events)
     added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]
     for event in added:

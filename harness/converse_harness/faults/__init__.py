@@ -1,6 +1,7 @@
 """Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
 
-Faults in the event order are the sendable rows of `order.ORDER_FAULTS`; the others are defined here.
+Faults in the event order are rows of `order.ORDER_FAULTS`: all that a stream of frames can have (NOT_SENDABLE lists
+the other rows). All other faults are defined here.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """`Endpoint._send`: the fake answers instead of the network, or captures the network's answer."""
+    """Replace botocore's `Endpoint._send`: the fake answers the request, or captures the answer from the network."""
     from botocore.awsrequest import AWSResponse
     from urllib3.exceptions import HTTPError, ReadTimeoutError
 

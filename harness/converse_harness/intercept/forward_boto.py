@@ -108,7 +108,7 @@ class _CapturingContent:
         """Await the result of a read; if the read raises an error, report it and the bytes read before."""
         try:
             return await coming
-        except Exception as error:  # no BaseException: after a cancelled read, the client may read again
+        except Exception as error:  # CancelledError is not caught: after a cancelled read, the client may read again
             self._capture.took(getattr(error, "partial", b""))
             self._capture.broke(error)
             raise

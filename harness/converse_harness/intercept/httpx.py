@@ -158,7 +158,10 @@ class _Route:
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """Return this route's fake. For other hosts, and while the newest fake forwards, call `_to_the_others`."""
+        """Return this route's fake.
+
+        Raises as `_to_the_others` does if the host is not Bedrock's, or while the newest fake forwards calls.
+        """
         if not is_bedrock_host(request.url.host) or recording_is_on():
             self._to_the_others(request)
         return self._fake

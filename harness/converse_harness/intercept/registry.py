@@ -123,7 +123,10 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
 
 
 def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
-    """Set the object that refuses calls when no fake is open, except while it `records`; return the previous one."""
+    """Set the object that refuses calls while no fake is open; None removes it. Returns the object that was set before.
+
+    The object refuses no call while its property `records` is true.
+    """
     global _below
     before = _below
     if refusing is not None:

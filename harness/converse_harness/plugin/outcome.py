@@ -200,7 +200,11 @@ class Hooks:
         return result
 
     def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
-        """Raise the problem that fails the test, if any; skip the test if it never requested the stream of its case."""
+        """Raise the problem that the fakes found, if any.
+
+        A test that called only Converse although its case needs a stream is skipped, unless the test failed for another
+        reason than unused replies.
+        """
         said = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
             from converse_harness.errors import UnusedReplies

@@ -85,7 +85,10 @@ class CapturedExchange:
 
 
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
-    """The lines of one exchange. `number` is the number of the call, from 1; an illegal answer gets `faults`."""
+    """The lines of one exchange. `number` is the number of the call, from 1.
+
+    If the answer is illegal, the line of the call gets the key `faults`.
+    """
     return with_faults([_call_line(captured, number), *_answer_lines(captured)])
 
 

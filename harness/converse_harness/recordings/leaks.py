@@ -1,4 +1,4 @@
-"""The search for secrets and account ids in every text to be written, and in the texts encoded within."""
+"""The search for secrets and account ids in the texts of a recording, and in texts encoded inside these texts."""
 
 from __future__ import annotations
 

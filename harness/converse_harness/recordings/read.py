@@ -145,7 +145,8 @@ class Rows:
     def as_written(self, number: int) -> Line:
         """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
-        # The usual case is tried first, without checks in advance: there are thousands of lines.
+        # For speed, because a file may have thousands of lines: decode the line as if it were one plain JSON object.
+        # Only a line for which this fails is read again with all checks.
         try:
             value, end = _scan(row, 0)
         except (ValueError, RecursionError, StopIteration):

@@ -128,7 +128,7 @@ class Http1:
         return [HttpRefused(self._stream, refusal(status, problem, self._limits))]
 
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
-        """Write the head of an answer, headers in the recorded order."""
+        """Write the head of an answer: status line, `Date`, then the headers in the order of `response.headers`."""
         self._chunked = not self._last and any(name == "Transfer-Encoding" for name, _ in response.headers)
         status = _STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")
         lines = [status, f"Date: {date}\r\n"]

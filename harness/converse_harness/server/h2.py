@@ -82,7 +82,7 @@ class _Frames(FrameBuffer):
         return frame
 
     def asked(self) -> None:
-        """Allow more empty frames, because a request arrived."""
+        """Let the client send more empty frames (no headers, almost no body data), because a request arrived."""
         self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
 
     def sent(self) -> None:

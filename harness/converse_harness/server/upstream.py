@@ -21,7 +21,7 @@ from converse_harness.secrets import mask, remember
 from converse_harness.stream.http import Request
 
 _SIGNING_NAME: Final = "bedrock"
-"""The service for which a request is signed, whatever its host."""
+"""The service name in the signature of every request, for any host that the request goes to."""
 
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 

@@ -142,7 +142,7 @@ class InterruptException(Exception):
 
 
 class _Interruptible(Protocol):
-    """An object that can stop to ask a person, such as `ToolContext`."""
+    """An object, such as a `ToolContext`, with a method that interrupts the run until a person answers a question."""
 
     def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
         """Return the person's answer to the question of this name; raises InterruptException until there is one."""

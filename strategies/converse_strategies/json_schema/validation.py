@@ -188,7 +188,10 @@ def types(said: str | list[str]) -> frozenset[str]:
 
 
 def applying(node: Node, value: Any) -> Iterator[Node]:
-    """Yield a node and all nodes that it applies to the value: by `$ref`, or as a branch that the value satisfies."""
+    """Yield a schema node; then, in the same way, the target of its `$ref` and its branches that the value satisfies.
+
+    Branches are the children of `allOf`, `anyOf` and `oneOf`.
+    """
     yield node
     if "$ref" in node.keywords:
         yield from applying(node.target(), value)

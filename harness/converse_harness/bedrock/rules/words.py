@@ -147,7 +147,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""The order of enum values in the service's observed messages, by the values in the order of AWS's model."""
+"""An enum's values in the order of AWS's model -> in the order of the service's observed messages, where it differs."""
 
 
 def _one_of(values: Sequence[str]) -> str:

@@ -23,8 +23,11 @@ from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
 
 Form = Literal["value", "arguments"]
-"""How arguments are written. "value": the word's value is the first argument, the others are members beside the word.
-"arguments": the word's value is an object of the arguments, or the first argument alone, or true for no arguments.
+"""How the arguments of a Word, such as "text" or "error", are written in the JSON of a reply.
+
+"value": the member's value is the first argument; each other argument is a further member of the same JSON object.
+"arguments": the member's value is an object with all arguments, or the first argument alone, or `true` if there are no
+arguments.
 """
 
 
@@ -208,7 +211,7 @@ class ScriptPart(NamedTuple):
 
 
 def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
-    """Read the scripting members of a body. Raises ControlRefused with the path of the mistake."""
+    """Read `script`, `when` and `always` from a request body. Raises ControlRefused with the path of the mistake."""
     everything = ScriptPart({}, *_answers(body, ""))
     whens = a_list(body.get("when", []), "when", like=f"[{_LIKE_WHEN}]")
     return [*(_when(value, f"when[{index}]") for index, value in enumerate(whens)), everything]
