@@ -54,7 +54,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dic
     prompt = use_of(call)
     use = None if prompt is None or prompt.implicit else prompt
     rest = request_tokens(call) if use is None else use.rest
-    counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
+    counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": body.tokens, **(given or {})}
     if given is None:
         counted["serverToolUsage"] = {}
         known = _in_json(call.stands_for) if call.operation == "Converse" else _NO_KEYS

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.faults.model import FaultPlacement
 from converse_harness.secrets import mask
-from converse_harness.stream.chunk import default_stop_reason
+from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import ERROR_FRAME, kind
 from converse_harness.stream.http import HttpResponse
 
@@ -23,7 +24,7 @@ METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTie
 """The members that ConverseStream sends in its metadata event."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MessageBody:
     """An answer as one message; the model family of the request decides how the message is cut into events.
 
@@ -38,6 +39,11 @@ class MessageBody:
     pieces: Mapping[int, Sequence[str]] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strict: bool = True
+
+    @cached_property
+    def tokens(self) -> int:
+        """The estimated number of tokens of `content`."""
+        return estimate_tokens(self.content)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
