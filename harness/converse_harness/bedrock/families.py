@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 from converse_harness.bedrock.models import cut_as
@@ -89,6 +90,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
 """Every family by its name. The lengths of Claude and Nova are 20 quantiles of the recorded lengths, shuffled."""
 
 
+@lru_cache(512)
 def family_of(model_id: str) -> Family:
     """The family of a model id, inference profile id or ARN; NEUTRAL if the model's maker is unknown.
 
