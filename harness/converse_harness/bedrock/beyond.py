@@ -1,7 +1,7 @@
-"""The deviations of AWS's answers from its own model, as one literal table, so that recorded answers are legal.
+"""One literal table of the deviations of AWS's answers from AWS's model; it makes recorded answers legal.
 
-`validate` reads the table. The JSON codec reads only the error bodies in it, because the codec leaves members that the
-model lacks unchanged.
+`validate` reads the whole table. The JSON codec reads only the rows of errors: it needs no rows for extra members,
+because it copies members that the model lacks unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 
 class SeenIn(NamedTuple):
-    """A published source that shows a deviation: its public repository, and its path in the repository."""
+    """A public source that shows a deviation: a repository, and the path of a file in the repository."""
 
     repository: str
     path: str
@@ -53,9 +53,10 @@ class MayBeAbsent:
 
 @dataclass(frozen=True, slots=True)
 class ExtraError:
-    """An HTTP error that the model lists for no operation; its body has the shape of the modelled error `body`.
+    """An HTTP error that AWS sends although the model lists it for no operation.
 
-    Without a recording, only the error's name is known, not its body; `seen` states which is the case.
+    `body` is an error in the model that has a body of the same shape. `recording` is None if no answer with this error
+    is recorded. `seen` describes when AWS sends the error.
     """
 
     shape: str
@@ -128,6 +129,6 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ),
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
-"""The table; a row is harmless if a newer model includes it. Source: validation of 378 recorded answers against
-botocore 1.44.5. The last two rows are not recorded: they are the gateway's known errors for requests that it cannot
-route or parse."""
+"""All deviations, one per row. A row does no harm if the model of a newer botocore contains the same member or value.
+Source: validation of 378 recorded answers against botocore 1.44.5. The last two rows are not recorded: they are the
+gateway's known errors for requests that it cannot route or parse."""

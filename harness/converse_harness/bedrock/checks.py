@@ -1,7 +1,7 @@
-"""The checks of AWS's model, one per shape and built once: each takes a value and yields its violations.
+"""Check values against AWS's model, with one function per shape that returns the violations of a value.
 
-A violation's path is relative to the checked value: each structure, list and map prepends its own step to the
-violations of its members. Checking a valid value builds no paths and costs only the walk.
+Each function is built once. A violation's path is relative to the checked value: the function of a structure, list or
+map prepends a step to the violations of each member. Checking a valid value builds no paths and costs only the walk.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 
 
 class Checks(ShapeWalk[Check]):
-    """The checks of all shapes; `beyond` lists the allowed deviations. `blobs` makes the check of a blob shape for
-    values that are JSON; by default blobs are bytes.
+    """The check of each shape, by the shape's name.
+
+    `beyond` lists the allowed deviations from AWS's model. `blobs` makes the check of a blob shape; by default the
+    check expects bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
@@ -39,7 +41,7 @@ class Checks(ShapeWalk[Check]):
         return _document if is_document(shape) else self._scalars[shape.type_name](shape)
 
     def holder(self, shape: Shape, inner: Mapping[str, Check]) -> Check:
-        """Return the check of a structure, list or map; members that AWS is recorded to omit are not required."""
+        """Return the check of a structure, list or map; members that recorded answers omit are not required."""
         if shape.type_name != "structure":
             return (_list if shape.type_name == "list" else _map)(shape.name, inner, *_limits(shape))
         absent = {row.member for row in self._beyond if isinstance(row, MayBeAbsent) and row.shape == shape.name}
@@ -62,7 +64,7 @@ class Checks(ShapeWalk[Check]):
 def _string(
     name: str, enum: Sequence[str] = (), low: int | None = None, high: int | None = None, pattern: str | None = None
 ) -> Check:
-    """Make the check of a string shape; lengths are in characters."""
+    """Make the check of a string shape; `low` and `high` limit the length in characters."""
     expression = findings.compiled(pattern) if pattern else None
 
     def check(value: Any) -> Sequence[Violation]:
@@ -106,7 +108,7 @@ def _real(name: str, low: float | None = None, high: float | None = None) -> Che
 
 
 def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
-    """Make the check of a blob shape; lengths are in bytes, before base64."""
+    """Make the check of a blob shape; `low` and `high` limit the length in bytes, before base64 encoding."""
 
     def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, bytes | bytearray):
@@ -117,7 +119,7 @@ def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
 
 
 def _encoded_blob(shape: Shape) -> Check:
-    """Make the check of a blob in JSON; lengths are in bytes, computed from the length of the base64 text."""
+    """Make the check of a blob that is base64 text. The shape limits the number of bytes that the text encodes."""
     low, high = _limits(shape)
 
     def check(value: Any) -> Sequence[Violation]:
@@ -144,7 +146,11 @@ def _timestamp(name: str) -> Check:
 
 
 def _document(value: Any, name: str = "Document") -> Sequence[Violation]:
-    """Check free-form JSON. AWS omits members instead of sending null, so only values inside a document may be None."""
+    """Check free-form JSON.
+
+    The document itself must not be None, because AWS omits a member instead of sending null. Values inside the document
+    may be None.
+    """
     if value is None:
         return [findings.wrong_type(name, "document", value)]
     try:
@@ -250,7 +256,7 @@ JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 
 
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
-    """Return all violations of a shape by a value; an empty list means that AWS could have sent the value.
+    """Return all ways in which a value violates a shape; an empty list means that AWS could have sent the value.
 
     `root` prefixes the path of each violation. Raises NotInModel for an unknown shape.
 

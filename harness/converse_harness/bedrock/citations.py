@@ -17,13 +17,15 @@ from converse_harness import bedrock
 from converse_harness.errors import ReplyError
 
 Span = int | range
-"""One unit (character, page, chunk or block), or a range of them; a range's end is not cited, as in AWS's locations."""
+"""The number of a unit (character, page, chunk or block), or a range of numbers. As in AWS's locations, the end of a
+range is not cited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How a location counts: the name of its units, the member that holds the source's index, and the first unit's
-    number.
+    """How one kind of location counts.
+
+    `units` is the name of its units, `index` the member that holds the source's index, `first` the first unit's number.
     """
 
     units: str
@@ -37,7 +39,7 @@ COUNTING: Final[Mapping[str, Counting]] = {
     "documentChunk": Counting("chunks"),
     "searchResultLocation": Counting("blocks", index="searchResultIndex"),
 }
-"""The members of CitationLocation that are ranges. Source: recorded answers of Claude; for search results the model."""
+"""The CitationLocation members that are ranges of units. Source: recorded answers of Claude; AWS's model (searches)."""
 
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
@@ -47,8 +49,8 @@ _LONGEST_SHOWN: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source that can be cited: its member of CitationLocation and its size in units (None if they cannot be
-    counted).
+    """A source that can be cited: its member of CitationLocation, and its size in units (None if the units
+    cannot be counted).
 
     `parts` are the texts of the units (for a plain text the text itself), None if they cannot be read; `title` and
     `source` are copied into the Citation.
@@ -106,7 +108,7 @@ def citing(
     `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one, or a URL; `index` is its position among
     the request's documents (or search results). The unit depends on the source: `characters` for a text or the bytes of
     a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search result, otherwise `pages`. Pages count
-    from 1, the others from 0. Each is an int or a range; alternatively, the first occurrence of `quote` is cited.
+    from 1, the other units from 0. Each of these is an int or a range. A `quote` cites its first occurrence instead.
     Without any of them the whole source is cited. Pages are not read: their cited text is `quote`, or is left out.
 
     Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the

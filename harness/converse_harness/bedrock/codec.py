@@ -1,4 +1,4 @@
-"""Convert values of AWS's model to JSON and back, and check the JSON types of a request, as AWS does."""
+"""Convert values of AWS's model to JSON and back, and check the types in a request's JSON as AWS does."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
-"""The Python types in parsed JSON, and the name in messages, of each type in the model. Integers and blobs have checks
-of their own; timestamps, which have several forms, are not checked."""
+"""For each type in the model: the Python types that parsed JSON may have, and the type's name in messages. Integers and
+blobs have checks of their own. Timestamps are not checked, because they have several forms."""
 
 
 class _Mistyped(Exception):
@@ -291,7 +291,7 @@ _ENCODERS: Final = _Encoders()
 
 
 def _encodable(text: str) -> str:
-    """Return a text with its lone surrogates escaped, since UTF-8 cannot encode them; only illegal values have any."""
+    """Escape lone surrogates in a JSON text, since UTF-8 cannot encode them; only illegal values contain any."""
     try:
         text.encode()
     except UnicodeEncodeError:

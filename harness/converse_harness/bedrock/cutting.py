@@ -1,4 +1,4 @@
-"""Cut text, reasoning and tool input into deltas as a model family does; `families` has one row per family."""
+"""Cut text, reasoning and tool input into deltas as a model family does; `families.py` describes each family."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PART_OF_A_WORD: Final = 12
 _TOKEN: Final = re.compile(
     r"(?:\n+| )?[A-Za-z\u00c0-\u024f]{1,12}|\d{1,3}| ?[^\w\s]{1,3}|\s+|[^\W\d_]{1,2}|.", re.DOTALL
 )
-"""Matches roughly one token of a model: a word with the space or newlines before it, some digits or signs, spaces."""
+"""Matches roughly one token of a model: a word with the space before it, a few digits or signs, or whitespace."""
 
 _NEUTRAL_TOKENS: Final = re.compile(r"\w{1,4}|\s+|[^\w\s]+")
 _PRETTY_TOKENS: Final = re.compile(r'[{\[]?\n *"?|\d|\w{1,8}|\s+|[^\w\s]+')
@@ -43,7 +43,7 @@ def cut_text(text: str, family: Family) -> list[str]:
 
 
 def text_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a text like `cut_text`, but yield lists of deltas lazily: the first list is ready before the rest is cut."""
+    """Cut a text like `cut_text`, but lazily: yield lists of deltas, the first before the rest of the text is cut."""
     if family.opens_empty and text:
         yield [""]
     yield from _runs(text, family.text)
@@ -55,7 +55,10 @@ def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
 
 
 def ends_empty(family: Family, blocks: Sequence[Mapping[str, Any]], stop_reason: str) -> bool:
-    """Whether the family ends the last block with an empty delta: only a non-empty text, only at some stop reasons."""
+    """Whether the family ends the last of these content blocks with an empty delta.
+
+    The block must be a non-empty text, and the stop reason one of the family's `ends_empty`.
+    """
     return stop_reason in family.ends_empty and bool(blocks) and bool(blocks[-1].get("text"))
 
 
@@ -110,16 +113,14 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
 
 
 def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
-    """Join tokens into pieces as near to the wanted lengths as token borders allow; `lengths` repeats from its
-    start.
-    """
+    """Join tokens into pieces whose lengths are as near to `lengths` as token borders allow; `lengths` repeats."""
     wanted = cycle(lengths)
     length = next(wanted)
     piece = ""
     for tokens in runs:
         pieces: list[str] = []
         for token in tokens:
-            if piece and len(token) > 2 * (length - len(piece)):  # piece is nearer to length without token
+            if piece and len(token) > 2 * (length - len(piece)):  # nearer to `length` without this token
                 pieces.append(piece)
                 piece, length = "", next(wanted)
             piece += token
@@ -128,7 +129,7 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
 
 
 def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
-    """Cut a text into pieces of these lengths; `lengths` repeats from its start."""
+    """Cut a text into pieces of these lengths; `lengths` repeats."""
     wanted = cycle(lengths)
     start = 0
     while start < len(text):
@@ -138,7 +139,7 @@ def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
 
 
 def _short_words(words: list[str]) -> list[str]:
-    """Return the words with very long ones (for example of a text without spaces) split into parts."""
+    """Return the words, with each very long word (for example, a text without spaces) split into parts."""
     if max(map(len, words)) <= _LONGEST_WORD:
         return words
     return [*chain.from_iterable(map(_parts, words))]

@@ -1,8 +1,8 @@
-"""How each model family cuts an answer into deltas, and the known messages of errors: one literal table each.
+"""Literal tables: how each model family cuts an answer into deltas, and the known error messages.
 
 Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
-OpenAI); docs/fidelity.md compares the deltas with 67 of them. A family without a recorded tool stream sends its tool
-input as one delta. The module `cutting` has the functions that cut.
+OpenAI); docs/fidelity.md compares the deltas with 67 of these streams. A family without a recorded tool stream sends a
+tool input as one delta. The functions that cut are in `cutting.py`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Lengths = tuple[int, ...]
 """The lengths of consecutive deltas in characters; the sequence repeats after its last length."""
 
 WHOLE: Final[Lengths] = ()
-"""The whole text is one delta."""
+"""The lengths of a family that sends the whole text as one delta."""
 
 WORDS: Final[Lengths] = (0,)
-"""Each word is a delta; no recorded model does this."""
+"""The lengths of a family that sends one delta per word; no recorded model does this."""
 
 TOKENS: Final[Lengths] = (1,)
-"""Each token is a delta."""
+"""The lengths of a family that sends one delta per token."""
 
 Spelling = Literal["spaced", "compact", "pretty"]
 """The whitespace in a tool input's JSON: `{"a": 1}`, `{"a":1}`, or indented over several lines."""
@@ -53,8 +53,8 @@ class Family:
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
-"""The family with one delta per word, for `chunk()`, unknown makers, and replies such as `fails_after` that count
-events."""
+"""The family that sends one delta per word. It is used by `chunk()`, for models of unknown makers, and for replies that
+count events, such as `fails_after`."""
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
@@ -107,7 +107,7 @@ OWN_WORDING: Final = "ours, in the manner of the recorded ones"
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The text of an error, and its source: recorded, reported by users, or ours where nothing is known.
+    """An error message and its source: recorded, reported by users, or our own wording if no message is known.
 
     `where` names the public repository with the recording, or the issue with the report.
     """
@@ -195,7 +195,7 @@ OVERFLOW_IN_STREAM: Final = Wording(
     REPORTED,
     "stdapi-ai/stdapi.ai#293",
 )
-"""The message in a stream's first frame if the conversation is too long for a model such as gpt-oss."""
+"""The message in a stream's first frame if a conversation is too long for some models, such as gpt-oss."""
 
 _TOOL_SEQUENCE: Final = Wording(
     "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting guide.",

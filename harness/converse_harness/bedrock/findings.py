@@ -1,7 +1,7 @@
 """Violations of AWS's model and their texts: the value, the allowed values, and the shape that defines the rule.
 
-A text continues the path of the value: `content[0]` + `has two members, ...`. The module also defines, for checks,
-codec and rules, which values count as JSON objects, arrays and numbers, and translates Java's regular expressions.
+In a message, the text follows the path of the value: `content[0]` + `has two members, ...`. This module also defines
+which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's model.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Violation:
     checked: str = ""
 
     def under(self, step: str | int) -> Violation:
-        """The same violation with one more step in front of its path."""
+        """Return this violation with one more step in front of its path."""
         return replace(self, steps=(step, *self.steps))
 
     @property
@@ -101,7 +101,7 @@ def not_utf8(shape: str, value: str) -> Violation:
 
 
 def wrong_key(shape: str, key: object) -> Violation:
-    """Make the violation for a free-form document with a key that JSON cannot carry."""
+    """Make the violation for a free-form document with a key that is not a str or that UTF-8 cannot encode."""
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
@@ -132,7 +132,7 @@ def lacking(shape: str, member: str, required: Sequence[str]) -> Violation:
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
-    """Make the violation for an unknown member; the text states botocore's version, as members are added over time."""
+    """Make the violation for an unknown member; the text states botocore's version, as AWS adds members."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
@@ -140,7 +140,7 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Violation:
-    """Make the violation for a string outside the enum; the text states botocore's version, as values are added."""
+    """Make the violation for a string outside the enum; the text states botocore's version, as AWS adds values."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
     return Violation(FindingKind.ENUM, shape, text, tuple(enum))
 
@@ -190,7 +190,7 @@ def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
 
 
 def _model(shape: str, *, versioned: bool = False) -> str:
-    # A dotted name is a member from the table of members that AWS sends beyond its model.
+    # A dotted name is a member that AWS's model lacks; it comes from the table BEYOND_MODEL.
     origin = f"recorded {shape}" if "." in shape else f"AWS model {shape}"
     return f"{origin}, botocore {botocore_version()}" if versioned else origin
 
@@ -220,9 +220,7 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a number that JSON can carry: not a bool, NaN or infinity, nor an int too large for a
-    float.
-    """
+    """Whether a value is a number in JSON: a finite float, or an int that a float can hold. A bool is no number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:
@@ -243,7 +241,7 @@ def is_utf8(value: str) -> bool:
 
 
 _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
-"""Escapes whose meaning differs between Java and Python; escapes that only Java has (`\\p{Alpha}`, `\\h`) raise."""
+"""Escapes whose meaning differs between Java and Python. `re.compile` itself rejects `\\h` and `\\p{Alpha}`."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
 # A whole character class is one atom; an unclosed `[` is an atom of its own.
@@ -253,8 +251,8 @@ _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str] | None:
-    r"""Compile a Java pattern for `fullmatch`; None if Python has no equivalent. `\s`, `\w`, `\d` are ASCII, as in
-    Java.
+    r"""Compile a Java pattern for `fullmatch`; None if Python has no equivalent. `\s`, `\w`, `\d` match only ASCII,
+    as in Java.
 
     >>> bool(compiled(r"[a-zA-Z0-9_-]+").fullmatch("get_weather"))
     True

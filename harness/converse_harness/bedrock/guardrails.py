@@ -1,4 +1,4 @@
-"""Guardrails: their policies as one table, and the assessments and traces that are built from findings."""
+"""Guardrails: one table of their policies, and functions that build assessments and traces from findings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _OUTPUT: Final = ("output",)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A guardrail policy: its place in a GuardrailAssessment, the sides (input, output) it checks, and its unit
-    counter.
+    """A guardrail policy and its place in AWS's model.
 
-    `finding` is an example of a finding without its action; `counter` is the member of GuardrailUsage that counts its
-    units.
+    `member` is the policy's member of GuardrailAssessment, `findings` the list of findings in this member. `sides` are
+    the sides (input, output) that the policy checks. `counter` is the member of GuardrailUsage that counts the policy's
+    text units. `finding` is an example of a finding, without an action.
     """
 
     member: str
@@ -108,7 +108,8 @@ VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""The reported length of an input, as in the recorded block: a reply is written before its request is known."""
+"""The length of an input, in characters, that every assessment reports; it is the length in the recorded block. A reply
+cannot use the real length, because it is written before its request arrives."""
 
 _UNIT: Final = 1000
 """Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
@@ -165,10 +166,10 @@ def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
 
 
 def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = True) -> dict[str, Any]:
-    """Return the assessment with `action` (if the policy can take it, otherwise NONE) and `detected` in every finding.
+    """Return a copy of the assessment in which each finding of a policy that can act has an action and `detected`.
 
-    Strands ignores a finding without `detected`, although the member is optional in AWS's model; with `detected=False`
-    the member is not added.
+    A finding without an action gets `action`, or NONE if its policy cannot take `action`. Strands ignores a finding
+    without `detected`, although the member is optional in AWS's model; `detected=False` does not add the member.
     """
     whole = copy.deepcopy(dict(assessment))
     for finding, can in _findings(whole):
@@ -232,7 +233,7 @@ def measured(
 
 
 def guardrail_details(identifier: str, version: str) -> dict[str, str]:
-    """Id, version and ARN of a guardrail that is named by its id or ARN.
+    """Return the id, version and ARN of a guardrail for `appliedGuardrailDetails`; `identifier` is the id or the ARN.
 
     >>> guardrail_details("arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc", "1")["guardrailId"]
     'abc'
@@ -326,7 +327,7 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
 
 
 def masked(found_there: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Build an assessment from (mask, original) pairs: AWS's types of personal data, all other masks as regex matches.
+    """Build an assessment from (mask, original) pairs. A mask that names no AWS type of personal data becomes a regex.
 
     >>> masked([("NAME", "Ada")])
     {'sensitiveInformationPolicy': {'piiEntities': [{'match': 'Ada', 'type': 'NAME'}]}}

@@ -1,7 +1,8 @@
 """The models of Bedrock: one literal table that rules, chunking, usage and the prompt cache read.
 
-`standing` finds the row of an id. An unknown id of a known line gets the newest earlier row of that line, and messages
-about the id mention this. For any other unknown id only the rules for all models apply.
+`standing` finds the row of a model id. An unknown id of a known line of models, such as Claude Opus, gets the newest
+earlier row of this line, and messages about the id mention this. For all other unknown ids only the rules for all
+models apply.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from typing import Final, Literal, NamedTuple
 class Caching:
     """How a model caches prompts.
 
-    `minimum` is the number of tokens that a cached prefix has at least; `look_back` is the number of block ends before
-    a cachePoint that are compared. `forgets` is the part of the cache that a changed toolChoice invalidates; changed
-    thinking settings and the first image invalidate `messages`. `drops_thoughts`: the model does not receive the
-    reasoning of earlier turns. `implicit`: the model also caches without a cachePoint; the usage does not report this.
+    `minimum` is the smallest number of tokens of a cached prefix; `look_back` is the number of block ends before a
+    cachePoint that are compared with the cache.
+
+    `forgets` is the part of the cache that a changed toolChoice invalidates; changed thinking settings and the first
+    image invalidate `messages`. `drops_thoughts`: the model does not receive the reasoning of earlier turns.
+    `implicit`: the model also caches without a cachePoint; the usage does not report this.
     """
 
     minimum: int
@@ -39,12 +42,13 @@ _TOOLS_TOKENS: Final = 346
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A row: `ids` is a glob of ids without region; `line` is their prefix after the maker; `version` orders the line.
+    """A row: `ids` is a glob of model ids without region; `version` orders the models of one `line`.
 
-    `since` is the day of the model's release on Bedrock, from AWS's page or from its id; empty if unknown.
-    `most_tokens` is the largest accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of
-    one role as one message. `converses`: the model supports Converse. `retired` is the day of its end of life. `cut` is
-    the family whose chunking the model uses, if not its maker's.
+    `line` is the common prefix of the ids of related models, after the maker's name. `since` is the day of the model's
+    release on Bedrock, from AWS's page or from the model id; empty if unknown. `most_tokens` is the largest accepted
+    `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message. `converses`:
+    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the family whose chunking the
+    model uses, if not its maker's.
     """
 
     ids: str
@@ -214,7 +218,7 @@ _CUT_AS: Final[Mapping[str, str]] = {
     "mistral": "mistral",
     "openai": "gpt-oss",
 }
-"""The family whose chunking the models of a maker use; models of other makers use the neutral chunking."""
+"""The name of the family whose chunking a maker's models use, by maker; other makers use the neutral chunking."""
 
 _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
 """The id prefixes of cross-region inference profiles."""
@@ -267,7 +271,7 @@ _VERSION: Final = re.compile(r"(?:-?[a-z]+)*-?v?([0-9]{1,2})(?:[-.]([0-9]{1,2})(
 
 
 _OPEN: Final = frozenset({"claude"})
-"""The lines with models of several names, such as claude-fable; an unknown name gets the newest row of all names."""
+"""Lines whose models have several names, such as claude-fable; an unknown name gets the newest row of all names."""
 
 
 def _last_before(name: str) -> Model | None:

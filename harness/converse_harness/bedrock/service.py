@@ -23,8 +23,8 @@ CONTROL_PLANE: Final = "bedrock"
 
 
 class NotInModel(ReplyError, LookupError):
-    """The installed botocore's model lacks a shape, member or operation; the message names its version and the nearest
-    name.
+    """The installed botocore's model lacks a shape, member or operation; the message contains botocore's version
+    and the most similar name.
     """
 
 
@@ -77,7 +77,7 @@ def botocore_version() -> str:
 def service(name: str = SERVICE) -> Any:
     """Return the ServiceModel that botocore ships for a service; models in the user's home are not read.
 
-    Raises NotInModel.
+    Raises NotInModel if botocore has no such service.
     """
     try:
         description = _loader().load_service_model(name, "service-2")
@@ -158,7 +158,7 @@ def check_operation(name: str) -> None:
 
 @cache
 def service_of(operation_name: str) -> str | None:
-    """Find the Bedrock service of the installed botocore that has this operation; None if no service has it.
+    """Return the name of the Bedrock service in the installed botocore that has this operation; None if none has it.
 
     If several services have the operation, a service that a fake answers comes first.
 
@@ -179,7 +179,7 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """Yield the names of the Bedrock services; names that need a search of botocore's data (milliseconds) come last."""
+    """Yield the names of the Bedrock services; a search of botocore's data (some milliseconds) finds all but two."""
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 
@@ -271,7 +271,7 @@ _REMEDY: Final = "Correct the name, or upgrade (pip install --upgrade botocore).
 
 
 def _botocore(module: str) -> Any:
-    # Not an import statement: importing this package must not import botocore, which has neither types nor stubs.
+    # An import statement is not possible: importing this package must not import botocore, and botocore is untyped.
     return importlib.import_module(f"botocore{module}")
 
 

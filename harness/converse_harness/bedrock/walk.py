@@ -1,4 +1,4 @@
-"""The walk over AWS's shapes that makes a function for each shape, for example a check or an encoder."""
+"""A base class that walks over AWS's shapes and makes a function for each, for example a check or an encoder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ShapeWalk(dict[str, _Function], ABC):
     def __missing__(self, shape_name: str) -> _Function:
         fresh: dict[str, _Function] = {}
         found = self._function(body_shape(shape_name), fresh)
-        # Published only when complete, so that no other thread sees a structure that still lacks members.
+        # Stored only when complete: another thread must not get a function whose members' functions are missing.
         self.update({**fresh, shape_name: found})
         return found
 
@@ -29,12 +29,12 @@ class ShapeWalk(dict[str, _Function], ABC):
     def holder(self, shape: Shape, inner: Mapping[str, _Function]) -> _Function:
         """Make the function of a structure, list or map.
 
-        `inner` maps a structure's member names, or "member", "key" and "value", to their functions. `inner` is still
-        empty during this call; the returned function may use its content.
+        `inner` contains the functions of a structure's members by name, or the functions "member" of a list or "key"
+        and "value" of a map. `inner` is empty during this call and filled later; the returned function may read it.
         """
 
     def more_members(self, shape: Shape) -> Mapping[str, _Function]:
-        """The functions of members that the model lacks or defines differently."""
+        """Return the functions of members that the model lacks or defines differently; by default none."""
         return {}
 
     def _function(self, shape: Shape, fresh: dict[str, _Function]) -> _Function:

@@ -1,7 +1,7 @@
 """The catalogue: named situations that a consumer of Bedrock's answers must survive, each a Case.
 
-The cases are generated from AWS's model and the tables of errors, wordings, faults and policies, so that a new row adds
-a case. The catalogue leaves out cases that the installed botocore cannot parse. It is built at first access.
+Many cases are generated from AWS's model and the tables of errors, wordings, faults and policies: a new row adds a
+case. The catalogue leaves out cases that the installed botocore cannot parse. It is built at first access.
 
 >>> from converse_harness.cases import CASES
 >>> CASES["overflow_pre"].reply
@@ -49,7 +49,7 @@ class UnknownCase(ReplyError, KeyError):
 
 
 class Catalogue(Mapping[str, Case]):
-    """A mapping of cases that is built at first access, because it is derived from AWS's model."""
+    """A mapping of names to cases. It is built at first access, because building it loads AWS's model."""
 
     @cached_property
     def _cases(self) -> Mapping[str, Case]:

@@ -1,4 +1,4 @@
-"""The Case class, and the conversion of AWS's names to snake_case for the names of cases."""
+"""The Case class, and a function that converts AWS's names to snake_case for the names of cases."""
 
 from __future__ import annotations
 

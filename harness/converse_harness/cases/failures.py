@@ -36,12 +36,12 @@ _HELPERS: Final[Mapping[str, str]] = {
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""The functions of `reply` whose names differ from their error's name; the case has the function's name."""
+"""The functions of `reply` that have another name than their error. The case of the error has the function's name."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
 }
-"""The members that an exception has besides its message."""
+"""The members besides the message of the exceptions that have such members, by exception."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors that occur only inside streams: AWS's model lists them for neither Converse nor ConverseStream."""
@@ -261,10 +261,10 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""The sentences of cases whose fault has a sentence that describes how to use the fault."""
+"""The sentences of cases whose fault's own sentence does not fit, because it describes how to use the fault."""
 
 _SHORT_WAIT: Final = 0.1
-"""The duration in seconds of a fault that ends while the client waits."""
+"""The duration, in seconds, of timed faults in cases; the client waits until the fault ends."""
 
 
 _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
@@ -274,7 +274,7 @@ _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
     lambda: reasoned(reasoningText=SIGNED),
     lambda: reasoned(redactedContent=b"EroBCkYIBBgCKkA="),
 )
-"""Answers to break; a fault is applied to the first answer that has a place for it."""
+"""Functions that make the answers to break; a fault is applied to the first answer that has a place for the fault."""
 
 
 def _broken(fault: Fault) -> Made:

@@ -20,12 +20,12 @@ _KEEP_METADATA: Final = "Keep what it knows of the metadata, and ignore the rest
 
 
 def _text(**options: Any) -> Reply:
-    """A plain text answer; `options` are further arguments of `reply.message`."""
+    """Make a plain text answer; `options` are further arguments of `reply.message`."""
     return reply.message({"text": ANSWER}, **options)
 
 
 def reasoned(**content: Any) -> Reply:
-    """A text answer after reasoning; `content` is the only member of the ReasoningContentBlock."""
+    """Make an answer of reasoning and text; `content` is the only member of the ReasoningContentBlock."""
     return reply.message({"reasoningContent": content}, {"text": ANSWER})
 
 
@@ -188,7 +188,7 @@ _IGNORE: Final = "Ignore what is not known, and read the rest."
 
 
 def _future_text(*before: Mapping[str, Any], **metadata: Any) -> Reply:
-    """A text answer with the events `before` in front of the text, and further members of the metadata."""
+    """Make a text answer with the events `before` in front of its text; `metadata` are extra metadata members."""
     events: Sequence[Mapping[str, Any]] = [
         {"messageStart": {"role": "assistant"}},
         *before,
@@ -235,7 +235,7 @@ FUTURE_CASES: Final = (
         lambda: _future_text(carbon={"grams": 0.3}),
     ),
 )
-"""Cases of unknown members and unions; the fault `unknown_event` covers events of an unknown type."""
+"""Cases of members that AWS's model lacks; events of an unknown type have the case of the fault `unknown_event`."""
 
 
 _FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."
@@ -252,7 +252,7 @@ _KEEP: Final = "Keep each citation with the text that follows it in its block, o
 
 
 def _located(kind: str, words: str, source: str, *cited: Any, **where: Any) -> Case:
-    """The case of one kind of citation location; `cited` and `where` are the arguments of `citing`."""
+    """Make the case of one kind of citation location; `cited` and `where` are the arguments of `citing`."""
     return Case(
         f"citation_{snake(kind)}",
         f"A text leans on {words} ({kind}).",

@@ -1,4 +1,4 @@
-"""Cases of answers that ask for tools, or in which the service has run a tool itself."""
+"""Cases of answers with tool uses, for tools that the consumer runs and for a tool that the service runs itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb
 
 
 def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Mapping[str, Any]]:
-    """The events of a message; `blocks` are the events of its content blocks."""
+    """Return the events of a message; `blocks` are the events of its content blocks."""
     return [
         {"messageStart": {"role": "assistant"}},
         *blocks,
@@ -55,7 +55,7 @@ def _parallel() -> Reply:
 
 
 def _server_tool() -> Reply:
-    """A use of Nova's code interpreter on the server, its result, and the answer that follows."""
+    """Make an answer in which Nova uses its code interpreter: the tool use, the tool result, and a text."""
     used = {"toolUseId": _IDS[0], "name": "nova_code_interpreter"}
     done = {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}
     return reply.message(

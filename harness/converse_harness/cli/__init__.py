@@ -79,7 +79,7 @@ def _module(command: str) -> Any:
 
 @contextmanager
 def _terminated_by_signal() -> Generator[None]:
-    """Raise _Terminated in the main thread on SIGTERM, so that everything is closed as after Ctrl-C."""
+    """Raise _Terminated in the main thread on SIGTERM, so that commands clean up as they do on Ctrl-C."""
 
     def terminate(number: int, frame: FrameType | None) -> None:
         raise _Terminated

@@ -24,7 +24,7 @@ _NOTHING_FOUND: Final = 2
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the cases whose names match or contain the pattern. Raises CommandFailed (exit code 2) if there is none."""
+    """Print the cases whose names match or contain the pattern. Raises CommandFailed (exit code 2) if none does."""
     found = [case for name, case in CASES.items() if given.glob in name or fnmatchcase(name, given.glob)]
     if not found:
         try:

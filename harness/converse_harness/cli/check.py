@@ -145,7 +145,7 @@ def check_file(path: Path) -> Checked:
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
-    """Yield a finding for each media folder, inside `folder`, whose recording does not exist."""
+    """Yield a finding for each media folder in `folder` or its subfolders whose recording does not exist."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
@@ -160,7 +160,7 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Yield the likely mistakes that the reader accepts, by line: duplicate keys, and times that go backwards."""
+    """Yield line and text of likely mistakes that the reader accepts: duplicate keys, and times that go backwards."""
     for number, row in enumerate(text.split("\n")[: len(lines)], 1):
         twice: list[str] = []
 
@@ -199,13 +199,13 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield the texts of violations of the installed model by a request that the service accepted."""
+    """Yield the text of each violation of the installed model in a recorded request that the service accepted."""
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:
         bedrock.check_operation(exchange.operation)
         if exchange.operation not in bedrock.operations():
-            return  # an operation of the control plane
+            return  # requests of the control plane are not checked
         shape = bedrock.operation(exchange.operation).input_shape
         if "payload" in shape.serialization:
             return

@@ -62,7 +62,7 @@ def run(_given: argparse.Namespace) -> int:
             for event in stream:
                 say("       " + json.dumps(event, ensure_ascii=False), DIM)
             response = fake.calls[-1].response
-            assert response is not None  # no stream of this script breaks off
+            assert response is not None  # every stream of this script is complete
             messages.append(response.message)
             if response.stop_reason != "tool_use":
                 break

@@ -58,7 +58,7 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Yield a Refusal for each rule that a request breaks, at the first breach; Bedrock reports only the first one."""
+    """Yield a Refusal for each rule that a request breaks, at its first breach. Bedrock sends only the first."""
     yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 
 

@@ -1,4 +1,4 @@
-"""RuleRequest: the input of the rules."""
+"""RuleRequest, the input of the rules, and functions that make finders of broken rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Block = tuple[int, int, Any]
 
 
 class RuleViolation(NamedTuple):
-    """A place where a request breaks a rule: its path for people, and the values for the rule's message."""
+    """A place where a request breaks a rule: its path as shown to users, and the values for the rule's message."""
 
     path: str
     values: Mapping[str, object] = {}
@@ -30,7 +30,7 @@ class RuleViolation(NamedTuple):
 class RuleRequest:
     """A request as the rules see it: operation, decoded model id, and the JSON body without nulls.
 
-    `stands_for` is the model behind an id that does not name its model.
+    `stands_for` is the id of the model to use if `model_id` does not name its model.
     """
 
     operation: str
@@ -56,7 +56,7 @@ class RuleRequest:
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """The messages, blobs as base64; consecutive messages of one role are merged if the model merges them."""
+        """The messages, with blobs as base64. Consecutive messages of one role are merged if the model merges them."""
         found: Sequence[Message] = self.body.get("messages", ())
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]
@@ -88,7 +88,7 @@ class RuleRequest:
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The parts of the request, by which `needs` decides whether a finder has to run."""
+        """The parts of the request that decide which finders are called; see `needs`."""
         found = {*self.body, *self._blocks}
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
@@ -102,18 +102,18 @@ class RuleRequest:
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
-        """The content block at these indexes; an empty one if there is none."""
+        """The content block at these indexes; an empty mapping if there is none."""
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
     def in_results(self) -> Iterator[tuple[int, int, int, Mapping[str, Any]]]:
-        """All blocks in tool results: the indexes of message, tool result and block, and the block."""
+        """Yield each block in a tool result: the indexes of message, tool result and block, then the block."""
         for n, m, result in self.blocks("toolResult"):
             for k, inner in enumerate(result.get("content", ())):
                 yield n, m, k, inner
 
     def shown(self, kind: str) -> Iterator[tuple[str, int, int, Any]]:
-        """All blocks of one kind in messages and in tool results: path, indexes of the block in its message, value."""
+        """Yield each block of one kind, also from tool results: path, indexes of message and outer block, value."""
         for n, m, value in self.blocks(kind):
             yield at(n, m, kind), n, m, value
         for n, m, k, inner in self.in_results():
@@ -122,7 +122,7 @@ class RuleRequest:
 
     @cached_property
     def _blocks(self) -> Mapping[str, Sequence[Block]]:
-        """All blocks by kind. Collected in one pass, because most rules are about kinds that few requests contain."""
+        """All blocks by kind. One pass collects them, because most rules are about kinds that few requests contain."""
         found: dict[str, list[Block]] = {}
         for n, message in enumerate(self.messages):
             for m, block in enumerate(message.get("content", ())):
@@ -132,14 +132,16 @@ class RuleRequest:
 
 
 Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
-"""Finds each place where a request breaks a rule."""
+"""A function that yields a RuleViolation for each place where a request breaks a rule."""
 
 _NEEDED: set[str] = set()
 _NEEDS: dict[Finder, frozenset[str]] = {}
 
 
 def needs(*parts: str) -> Callable[[Finder], Finder]:
-    """Mark a finder that can match only requests with one of these parts, so that it is skipped for all others.
+    """Make a decorator for a finder that can match only requests with one of these parts.
+
+    The finder is not called for other requests.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
     message of that role, or "a violation of AWS's model".
@@ -154,7 +156,7 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
 
 
 def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:
-    """A finder of requests for which `breaks` is true; `path` is the reported path, `parts` go to `needs`."""
+    """Make a finder of requests for which `breaks` is true; it reports `path`. `parts` are the arguments of `needs`."""
 
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if breaks(asked):
@@ -164,7 +166,7 @@ def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) ->
 
 
 def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """A finder of blocks of one kind in messages for which `breaks` is true; `path` is in a block."""
+    """Make a finder of message blocks of one kind for which `breaks` is true; `path` continues the block's path."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -176,7 +178,7 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
 
 
 def any_block(*kinds: str, role: str = "") -> Finder:
-    """A finder of all blocks of these kinds in messages, or in those of one role."""
+    """Make a finder of all blocks of these kinds in messages; with `role`, only in messages of this role."""
 
     @needs(*kinds)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -189,7 +191,7 @@ def any_block(*kinds: str, role: str = "") -> Finder:
 
 
 def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """A finder as of `in_blocks`, for the blocks in messages and in tool results."""
+    """Make a finder like `in_blocks` that also checks the blocks in tool results."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -221,6 +223,6 @@ def _merged(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def at(n: int, m: int | None = None, *more: str) -> str:
-    """The path of a message or of a content block."""
+    """Return the path of message `n`, or of its content block `m`, with the further steps `more` appended."""
     block = f"messages[{n}]" if m is None else f"messages[{n}].content[{m}]"
     return ".".join((block, *more))

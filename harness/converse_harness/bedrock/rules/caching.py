@@ -65,8 +65,9 @@ _SHORT: Final = "5m"
 
 
 def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
-    """Yield each cache point in the service's order, as a tuple: its path, the path of the block before it as the model
-    counts blocks, and the cache point.
+    """Yield each cache point in the service's order: its path, the path of the block before it, and the cache point.
+
+    The path of the block before it counts blocks as the model does, without cache points.
     """
     sections: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
         ("toolConfig.tools", "tools", asked.tools),

@@ -1,4 +1,4 @@
-"""Rules of the gateway, which apply to every model, about tools, their results and files."""
+"""Rules that Bedrock's gateway applies to every model, about tools, their results and files."""
 
 from __future__ import annotations
 

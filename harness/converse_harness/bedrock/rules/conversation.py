@@ -10,26 +10,26 @@ from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at,
 
 
 def has_no_message(asked: RuleRequest) -> bool:
-    """Whether the list of messages is empty, or missing although the model id is not that of a stored prompt."""
+    """Whether there is no message. With a stored prompt's id the list of messages may be missing, but not empty."""
     return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find a first message that is not from the user."""
+    """Find a first message that is not from the user, ignoring messages of the role system."""
     first = next(_turns(asked), None)
     if first is not None and first[1].get("role") != "user":
         yield RuleViolation(at(first[0], None, "role"))
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages with the same role as the message before."""
+    """Find messages with the same role as the message before, ignoring messages of the role system."""
     for (_, before), (n, message) in pairwise(_turns(asked)):
         if before.get("role") == message.get("role"):
             yield RuleViolation(at(n, None, "role"))
 
 
 def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The messages of user and assistant with their indexes; messages of the role system are skipped."""
+    """Return the messages of user and assistant with their indexes; messages of the role system are skipped."""
     return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 

@@ -1,4 +1,4 @@
-"""Rules of model families other than Claude on Bedrock; `only` lists the families for which there are witnesses."""
+"""Rules of model families other than Claude on Bedrock; `Models.only` lists the models with a witness."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Rules of the gateway about a request and its messages, applied before any model receives them.
+"""Rules that Bedrock's gateway applies to a request and its messages before any model receives the request.
 
-If a model accepted a request that breaks a rule, `but` names this model and the witness.
+`Models.but` lists the models that accepted a request that breaks the rule, each with the witness.
 """
 
 from __future__ import annotations

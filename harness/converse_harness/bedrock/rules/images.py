@@ -1,4 +1,4 @@
-"""Read an image's format and size (bytes and pixels) from its first bytes, and the rules about images."""
+"""Rules about images, and functions that read an image's format and its size in pixels from its bytes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _BEGINNINGS: Final[Mapping[str, bytes]] = {
 }
 
 _MOST_BYTES: Final = 5 * 1024 * 1024
-"""Claude's limit for an image's base64."""
+"""The length of the longest base64 text of an image that Claude accepts."""
 
 _MANY: Final = 20
-"""With more images than this, Claude limits the size of each."""
+"""The number of images above which Claude limits the size of each, and an older limit for images plus documents."""
 
 _SMALL: Final = 2000
-"""Limit in pixels per side."""
+"""The longest side, in pixels, of an image in a request with many images."""
 
 _HEAD: Final = 4096
-"""Base64 characters decoded to find the format."""
+"""The number of base64 characters that are decoded to find an image's format."""
 
 
 def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
-    """A finder of images whose bytes have another format than the request declares.
+    """Make a finder of images whose bytes have another format than the request declares.
 
-    `kind_of` returns the kind from the first bytes; images for which it returns None pass.
+    `kind_of` returns the kind that the message names, from the first bytes; if it returns None, the image passes.
     """
 
     @needs("image")
@@ -47,14 +47,14 @@ def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
 
 
 def media_type_of(head: bytes) -> str | None:
-    """The media type of an image or a text, by its first bytes."""
+    """Return the media type of an image or a text from its first bytes; None for other data."""
     found = format_of(head)
     return f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
 
 
 @needs("image")
 def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The base64 of an image is longer than Claude accepts."""
+    """Find images whose base64 text is longer than Claude accepts."""
     for path, n, m, _, text in _images(asked):
         if len(text) > _MOST_BYTES:
             yield RuleViolation(path, {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
@@ -62,7 +62,7 @@ def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image", "document")
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The request has more images and documents than Claude accepted in the past."""
+    """Find a request with more images and documents than Claude accepted in the past."""
     images, documents = ([*asked.shown(kind)] for kind in ("image", "document"))
     if len(images) + len(documents) > _MANY:
         path, *_ = (*images, *documents)[_MANY]
@@ -71,7 +71,7 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """One of many images has a longer side than a request with many images allows."""
+    """Find images with a longer side than Claude accepts in a request with many images."""
     images = [*_images(asked)]
     for path, _, _, _, text in images if len(images) > _MANY else ():
         size = size_of(_decoded(text))
@@ -80,7 +80,7 @@ def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _images(asked: RuleRequest) -> Iterator[tuple[str, int, int, Mapping[str, Any], str]]:
-    """The images whose bytes are in the request: their path, the block's indexes, the image and its base64."""
+    """Yield each image whose bytes are in the request: the bytes' path, the block's indexes, the image, its base64."""
     for path, n, m, image in asked.shown("image"):
         text = image.get("source", {}).get("bytes")
         if isinstance(text, str):
@@ -99,7 +99,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def format_of(head: bytes) -> str | None:
-    """The format of an image, by its first bytes; None if it is not a format that Bedrock accepts.
+    """Return the format of an image from its first bytes; None if Bedrock does not accept the format.
 
     >>> format_of(bytes.fromhex("ffd8ffe0"))
     'jpeg'
@@ -123,7 +123,7 @@ def size_of(data: bytes) -> tuple[int, int] | None:
 
 
 def _size_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """The width and height of a JPEG, from its first frame header; each segment before it states its own length."""
+    """Return a JPEG's width and height from its first frame header; earlier segments are skipped by their lengths."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")

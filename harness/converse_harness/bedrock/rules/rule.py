@@ -70,13 +70,14 @@ coded: Final = partial(Witness, "code")
 
 
 MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"
-"""Recorded tests that send many kinds of files to several models; they are not older than the newest of the models."""
+"""The name of recorded tests that send many kinds of files to several models. The recordings are as new as the newest
+of these models, or newer."""
 
 PROBED: Final = coded("a probe of some 70 models", "2026-10-10")
-"""The results of a public repository's probe of all models."""
+"""The Witness of a public repository that sent requests to some 70 models and published the results."""
 
 CLIENTS_KNOW: Final = coded("several clients", "2026-11")
-"""Facts about a model in the source code of several clients, as read in this month."""
+"""The Witness of facts about a model in the source code of several clients, read in November 2026."""
 
 
 Verdict = Literal["refuse", "note", "strict"]
@@ -103,7 +104,7 @@ LEVELS: Final[Mapping[RuleLevel, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Claude:
-    """The versions of Claude to which a rule applies: from `since` on, and `before` another version.
+    """The versions of Claude to which a rule applies: `since` and later, but earlier than `before`.
 
     >>> "anthropic.claude-sonnet-4-5-20250929-v1:0" in Claude(since=(4, 5))
     True
@@ -160,7 +161,7 @@ ALL_MODELS: Final = Models()
 class Rule:
     """A rule for requests: the condition `what`, and the `message` and `error` with which Bedrock answers a breach.
 
-    `find` yields each breach; its values fill the braces of `message`. `models` are the models to which the rule is
+    `find` yields each breach, whose values fill the braces of `message`. `models` are the models to which the rule is
     known to apply. `witnesses` observed the message, the oldest first; without a witness the wording is ours. `against`
     are observations of the same models that contradict the rule; `remark` is any further knowledge. The `verdict` is a
     person's conclusion from this evidence. `framed`: a stream reports the refusal in its first frame and not as an HTTP

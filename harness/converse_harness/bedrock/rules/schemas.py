@@ -1,4 +1,4 @@
-"""Rules about tool schemas, as the gateway and the models check them, and about schemas of structured output."""
+"""Rules of the gateway and the models about the schemas of tools and the schemas of structured output."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def broken_keyword(schema: object) -> Steps | None:
 
 
 def _walk(schema: object, path: Steps = ()) -> Iterator[tuple[Steps, object]]:
-    """Yield the path and value of a schema and of every subschema, also of values that are not valid schemas."""
+    """Yield the path and value of a schema and of every subschema, even if a value is not a valid schema."""
     yield path, schema
     for keyword, value in schema.items() if is_object(schema) else ():
         if keyword in _HOLDS_ONE:

@@ -11,7 +11,7 @@ from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolat
 _LEAST_BUDGET: Final = 1024
 
 _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
-"""The names of two content blocks' types in Anthropic's API."""
+"""The names of two kinds of content block in Anthropic's API, by their names in Converse."""
 
 
 def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
@@ -47,7 +47,11 @@ def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
 
 @needs("additionalModelRequestFields")
 def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find the last tool uses, while thinking is enabled, in messages that do not start with reasoning."""
+    """Find the last message with tool uses if thinking is enabled and the tool loop has no reasoning.
+
+    The tool loop is the run of tool uses and tool results at the end of the conversation. Only reasoning at the start
+    of a message counts.
+    """
     if asked.thinking.get("type") != "enabled":
         return
     with_results = {n for n, _, _ in asked.blocks("toolResult")}

@@ -1,4 +1,4 @@
-"""Rules about tools: those offered, their uses and their results."""
+"""Rules about the tools that a request offers, and about tool uses and tool results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _SERVER_TOOL: Final = "server_tool_use"
-"""The type of tool uses and results that the service runs itself."""
+"""The `type` of a tool use whose tool the service runs itself."""
 
 
 @needs("toolUse", "toolResult")
 def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The conversation contains a tool use or result, but the request offers no tools."""
+    """Find tool uses and tool results in a request without a toolConfig."""
     if "toolConfig" not in asked.body:
         for kind in ("toolUse", "toolResult"):
             for n, m, _ in asked.blocks(kind):
@@ -22,7 +22,7 @@ def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def duplicates(kind: str) -> Finder:
-    """A message has two tool uses, or two tool results, with the same id."""
+    """Make a finder of messages in which two blocks of this kind (toolUse or toolResult) have the same id."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -36,7 +36,7 @@ def duplicates(kind: str) -> Finder:
 
 @needs("toolResult")
 def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has more tool results than the turn before has tool uses; duplicate ids have a rule of their own."""
+    """Find messages with more tool results than the turn before has tool uses; results with the same id count once."""
     uses = _ids(asked, "toolUse")
     for n, results in sorted(_ids(asked, "toolResult").items()):
         if len({*results}) > len(uses.get(_turn_before(asked, n), ())):
@@ -44,14 +44,14 @@ def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _turn_before(asked: RuleRequest, n: int) -> int:
-    """The index of the last earlier message with another role; -1 if there is none."""
+    """Return the index of the last earlier message with another role; -1 if there is none."""
     role = asked.messages[n].get("role")
     return next((k for k in range(n - 1, -1, -1) if asked.messages[k].get("role") != role), -1)
 
 
 @needs("toolUse")
 def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool use has no result in the next message."""
+    """Find tool uses without a tool result in the next message."""
     results = _ids(asked, "toolResult")
     for n, uses in sorted(_ids(asked, "toolUse").items()):
         missing = [each for each in uses if each not in results.get(n + 1, ())]
@@ -60,7 +60,7 @@ def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
-    """The ids of tool uses, or of results, by message; tools that the service runs itself are left out."""
+    """Return the ids of all blocks of this kind by message index, without blocks of the type `server_tool_use`."""
     found: dict[int, list[str]] = {}
     for n, _, block in asked.blocks(kind):
         if block.get("type") != _SERVER_TOOL:
@@ -70,7 +70,7 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
 
 @needs("toolResult")
 def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The JSON of a tool result is a list, a string or a number."""
+    """Find tool results whose JSON is not an object."""
     for n, m, k, content in asked.in_results():
         if "json" in content and not isinstance(content["json"], Mapping):
             yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
@@ -78,7 +78,7 @@ def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolUse")
 def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message contains both a tool use and a text."""
+    """Find messages that contain both a tool use and a text."""
     uses = {n for n, _, _ in asked.blocks("toolUse")}
     for n, _, _ in asked.blocks("text"):
         if n in uses:
@@ -87,34 +87,34 @@ def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message contains a tool result and another block."""
+    """Find messages that contain a tool result and another block; cache points are allowed."""
     for n in sorted({n for n, _, _ in asked.blocks("toolResult")}):
         if {kind for block in asked.messages[n]["content"] for kind in block} - {"toolResult", "cachePoint"}:
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
 
 def choices(kind: str) -> Finder:
-    """The toolChoice is of this kind."""
+    """Make a finder of requests whose toolChoice is of this kind."""
     path = f"toolConfig.toolChoice.{kind}"
     return in_request(path, lambda asked: kind in asked.tool_config.get("toolChoice", {}), "toolConfig")
 
 
 @needs("toolConfig")
 def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The toolChoice forces a tool."""
+    """Find a toolChoice that forces the use of a tool."""
     for kind in ("any", "tool"):
         if kind in asked.tool_config.get("toolChoice", {}):
             yield RuleViolation(f"toolConfig.toolChoice.{kind}")
 
 
 def offered(operation: str) -> Finder:
-    """The request offers tools to this operation."""
+    """Make a finder of requests that offer tools in this operation."""
     return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
 
 
 @needs("toolConfig")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Two tools have the same name."""
+    """Find tools with the name of an earlier tool."""
     seen: set[str] = set()
     for n, tool in enumerate(asked.tools):
         name = tool.get("toolSpec", {}).get("name")
@@ -126,7 +126,7 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool's name contains a hyphen."""
+    """Find tools whose name contains a hyphen."""
     for n, tool in enumerate(asked.tools):
         if "-" in tool.get("toolSpec", {}).get("name", ""):
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")

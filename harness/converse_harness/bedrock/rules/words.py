@@ -81,7 +81,7 @@ def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Ste
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
-    """Yield the named shape and the shapes along the path; for a member outside the model, its structure's shape."""
+    """Yield the named shape, then the shape at each step; for an unknown member, the shape of its structure again."""
     shape = bedrock.shape(shape_name)
     yield shape
     for step in steps:
@@ -147,7 +147,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""An enum's values in the order of AWS's model -> in the order of the service's observed messages, where it differs."""
+"""The enums that the service was observed to list in another order: the values in AWS's model, then in its messages."""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -167,7 +167,7 @@ def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation,
 
 
 def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function that yields a text for the violated limit, independent of the value."""
+    """Make a function that yields the text for a violation's limit; the function ignores the value."""
     return lambda violation, _: iter([words(violation.limit)])
 
 
@@ -201,14 +201,14 @@ _VIOLATION: Final = "a violation of AWS's model"
 
 @needs(_VIOLATION)
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find all broken constraints of the body; they share one message."""
+    """Find the constraints of AWS's model that the body breaks, and report all of them in one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
     yield from _breach(asked, asked.body, found)
 
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find the broken constraints of the model id; they share one message."""
+    """Find the constraints that the model id breaks, and report all of them in one message."""
     yield from _breach(asked, {"modelId": asked.model_id}, _broken_labels(asked.shape, asked.model_id))
 
 
@@ -220,7 +220,7 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find the members that AWS's model lacks, except in unions without a known member; they share one message."""
+    """Find members that AWS's model lacks, except in unions without a known member; one message reports all of them."""
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
     yield from _breach(asked, asked.body, found)
