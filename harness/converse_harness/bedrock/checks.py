@@ -27,8 +27,8 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 class Checks(ShapeWalk[Check]):
     """The check of each shape, by the shape's name.
 
-    `beyond` lists the allowed deviations from AWS's model. `blobs` makes the check of a blob shape; by default the
-    check expects bytes.
+    `beyond` lists the allowed deviations from AWS's model. `blobs` is a function that makes the check of a blob
+    shape; the default check expects bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:

@@ -39,7 +39,8 @@ COUNTING: Final[Mapping[str, Counting]] = {
     "documentChunk": Counting("chunks"),
     "searchResultLocation": Counting("blocks", index="searchResultIndex"),
 }
-"""The CitationLocation members that are ranges of units. Source: recorded answers of Claude; AWS's model (searches)."""
+"""The members of CitationLocation that are ranges of units. Source: recorded answers of Claude, and AWS's model for
+search results."""
 
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
@@ -108,7 +109,7 @@ def citing(
     `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one, or a URL; `index` is its position among
     the request's documents (or search results). The unit depends on the source: `characters` for a text or the bytes of
     a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search result, otherwise `pages`. Pages count
-    from 1, the other units from 0. Each of these is an int or a range. A `quote` cites its first occurrence instead.
+    from 1, the other units from 0. Each of these is an int or a range. With `quote`, its first occurrence is cited.
     Without any of them the whole source is cited. Pages are not read: their cited text is `quote`, or is left out.
 
     Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the

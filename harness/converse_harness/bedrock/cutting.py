@@ -120,7 +120,8 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
     for tokens in runs:
         pieces: list[str] = []
         for token in tokens:
-            if piece and len(token) > 2 * (length - len(piece)):  # nearer to `length` without this token
+            # The token starts a new piece if the current piece is nearer to `length` without the token.
+            if piece and len(token) > 2 * (length - len(piece)):
                 pieces.append(piece)
                 piece, length = "", next(wanted)
             piece += token

@@ -37,9 +37,10 @@ ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", 
 class Family:
     """How one model family cuts an answer into deltas, and where it sends empty deltas.
 
-    `text` and `reasoning` are the lengths of the deltas; `reasoning` defaults to `text`. `opens_empty`: each text
-    begins with an empty delta. `ends_empty`: the stop reasons at which the answer's last text ends with an empty delta.
-    `fragments` are the lengths of a tool input's fragments, for families that cut the input anywhere.
+    `text` and `reasoning` are the lengths of the deltas of a text and of reasoning; without `reasoning`, `text` applies
+    to both. `opens_empty`: each text begins with an empty delta. `ends_empty`: the stop reasons at which the answer's
+    last text ends with an empty delta. `tool_json` is the whitespace in a tool input's JSON. `fragments` are the
+    lengths of a tool input's fragments, for families that cut the input anywhere.
     """
 
     name: str

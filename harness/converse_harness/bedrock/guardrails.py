@@ -108,8 +108,8 @@ VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""The length of an input, in characters, that every assessment reports; it is the length in the recorded block. A reply
-cannot use the real length, because it is written before its request arrives."""
+"""The number of characters that every assessment of an input reports; it comes from a recorded answer. The real number
+is not used, because a reply is written before its request is known."""
 
 _UNIT: Final = 1000
 """Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
@@ -327,7 +327,9 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
 
 
 def masked(found_there: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Build an assessment from (mask, original) pairs. A mask that names no AWS type of personal data becomes a regex.
+    """Build an assessment from (mask, original) pairs.
+
+    Masks that are AWS types of personal data become `piiEntities`, all others become `regexes`.
 
     >>> masked([("NAME", "Ada")])
     {'sensitiveInformationPolicy': {'piiEntities': [{'match': 'Ada', 'type': 'NAME'}]}}

@@ -39,7 +39,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "the future": lambda: messages.FUTURE_CASES,
     "faults": failures.fault_cases,
 }
-"""The functions that make the cases, by family of cases."""
+"""The function that makes the cases of each family, by the family's name."""
 
 
 class UnknownCase(ReplyError, KeyError):

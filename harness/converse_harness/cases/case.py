@@ -55,7 +55,7 @@ class Case:
 
     @property
     def replies(self) -> tuple[Reply, ...]:
-        """The replies to the situation's consecutive calls, in order; most cases have only one."""
+        """The replies to the situation's consecutive calls, in order; most cases have only one reply."""
         made = self.make()
         return made if isinstance(made, tuple) else (made,)
 

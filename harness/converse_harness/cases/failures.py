@@ -255,7 +255,7 @@ _MUST: Final[Mapping[str, str]] = {
     "stall": "Give up after a time of its own: never wait for ever, and never take the part for whole.",
     "blocks_interleaved": "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
 }
-"""The required reaction of a consumer to a fault, if it differs from the one for the fault's level."""
+"""The required reaction of a consumer to a fault, if it differs from the reaction for the fault's level."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",

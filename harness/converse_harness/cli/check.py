@@ -160,7 +160,7 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Yield line and text of likely mistakes that the reader accepts: duplicate keys, and times that go backwards."""
+    """Yield the line and text of mistakes that the reader accepts: duplicate keys, and times that go backwards."""
     for number, row in enumerate(text.split("\n")[: len(lines)], 1):
         twice: list[str] = []
 

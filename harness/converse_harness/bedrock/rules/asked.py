@@ -45,12 +45,12 @@ class RuleRequest:
 
     @property
     def shape(self) -> str:
-        """The name of the operation's input in AWS's model."""
+        """The name of the operation's input shape in AWS's model."""
         return str(bedrock.operation(self.operation).input_shape.name)
 
     @cached_property
     def violations(self) -> Sequence[Violation]:
-        """The body's violations of AWS's model. Computed once, because several rules read them."""
+        """The body's violations of AWS's model. They are computed once, because several rules read them."""
         sent = {**dict.fromkeys(labels(self.operation), "m"), **self.body}
         return bedrock.validate(self.shape, sent, checks=bedrock.JSON_CHECKS)
 

@@ -69,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """Return the path that the service reports for a violation, and the texts of its constraints."""
+    """Return the path and the texts of constraints that the service reports for a violation."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
