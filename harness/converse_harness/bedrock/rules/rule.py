@@ -132,8 +132,8 @@ _CLAUDE: Final = re.compile(r"anthropic\.claude(?:-[a-z]+)*-v?([0-9]{1,2})(?:-([
 class Models:
     """The models to which a rule is known to apply: globs of model ids without region, and versions of Claude.
 
-    `only` restricts the rule to these models. `but` lists exceptions, each with the witness or the other rule that
-    excludes it.
+    `only` restricts the rule to these models. `but` lists exceptions, each with a witness, or with the
+    reason as a text.
     """
 
     only: tuple[str | Claude, ...] = ()

@@ -147,7 +147,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""The enums that the service was observed to list in another order: the values in AWS's model, then in its messages."""
+"""For each enum that the service lists in another order: its values as in AWS's model, then as in observed messages."""
 
 
 def _one_of(values: Sequence[str]) -> str:
