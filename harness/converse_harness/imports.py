@@ -30,7 +30,7 @@ class ImportHook:
         if fullname not in self._modules:
             return None
         finders = list(sys.meta_path)
-        if self in finders:  # Python has called the earlier finders; two hooks that call each other never end
+        if self in finders:  # Python has called the earlier finders, and two hooks must not call each other
             finders = finders[finders.index(self) + 1 :]
         for finder in finders:
             spec = finder.find_spec(fullname, path, target)

@@ -20,7 +20,7 @@ _LISTED: Final = 3
 """The maximum number of rewrites in a message; the others are only counted."""
 
 _COMPARED: Final = 20
-"""The maximum number of earlier calls, of any conversation, with which a call is compared."""
+"""The maximum number of earlier calls to the same model, of any conversation, with which a call is compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class Replies(Protocol):
     """A group of replies with its own rules for matching calls, such as a recording."""
 
     def queue(self, name: str) -> Queue:
-        """Return a new queue with this name that contains all replies of the group, all unused."""
+        """Return a new queue with this name. It contains all replies of the group, and none of them is used yet."""
         ...
 
 
@@ -157,7 +157,7 @@ class Queue:
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """Return the prefix that identifies the queue in a line about one of its slots; may be empty."""
+        """Return the prefix that names the queue in a line of text about one of its slots. It may be empty."""
         del slot  # all slots of a handwritten queue have the same prefix
         if self.condition is not None:
             return f"{self.condition}: "

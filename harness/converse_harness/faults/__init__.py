@@ -81,7 +81,7 @@ NOT_SENDABLE: Final[Mapping[str, str]] = {
     "event_of_two_types": "a frame has one type",
     "event_without_type": "a frame has a type",
 }
-"""Faults in the event order that only a list of events can have, with the reason why a stream of frames cannot."""
+"""The faults in `order.ORDER_FAULTS` that this module leaves out, each with the reason."""
 
 IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
 NOT_ASGI: Final[frozenset[Transport]] = frozenset({"boto", "httpx", "server"})

@@ -114,7 +114,7 @@ class FaultPlacement:
 
     @property
     def part(self) -> float:
-        """The fraction, from 0 to 1, of a body without a stream that is sent before the fault."""
+        """The fraction of a non-streaming body that is sent before the fault, from 0 to 1."""
         return (self.after + (0.5 if self.fault.place == "in event" else 0)) / max(self.events, 1)
 
     @property

@@ -41,7 +41,7 @@ _FAILURES = {
     "read timeout": "ReadTimeoutError",
     "connection closed": "ConnectionClosedError",
 }
-"""Maps each connection failure to the name of botocore's exception, to which botocore applies its retry rules."""
+"""Maps each connection failure to the name of botocore's exception for it. botocore's own retry rules then apply."""
 
 
 def hold_call(original: Any) -> Any:
@@ -110,7 +110,7 @@ def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
 
 
 def outlasts(response: HttpResponse, patience: float) -> bool:
-    """Whether a whole body has a pause longer than the client's read timeout."""
+    """Whether the body of a response has a pause that is longer than the client's read timeout."""
     return any(chunk.delay > patience for chunk in response.chunks)
 
 
@@ -164,9 +164,9 @@ def holds_bodies_to_their_length() -> bool:
 
 @contextmanager
 def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Exception]) -> Generator[None, None, None]:
-    """Convert exceptions of the HTTP library in the `with` block to botocore's own, to which its retry rules apply.
+    """Convert exceptions of the HTTP library, raised in the `with` block, to botocore's exceptions.
 
-    botocore does this itself when it reads a body that is not a stream.
+    botocore does the same when it reads a body that is not a stream. Its own retry rules then apply.
     """
     import botocore.exceptions
 
@@ -273,7 +273,7 @@ def leave_bedrock(original: Any) -> Any:
     @functools.wraps(original)
     def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
-        # If CURRENT_CALL is set and no fake blocks, the call is forwarded to the real Bedrock, also past moto.
+        # If CURRENT_CALL is set and no fake blocks, the call is forwarded to the real Bedrock: moto must not answer it.
         if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
             return None
         return original(self, event_name, request, **kwargs)

@@ -1,7 +1,7 @@
 """Capture a forwarded call: record each piece of the answer when the client reads it, and how the answer ended.
 
 Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). The forwarder gives the client a
-body that reports every piece that the client reads to the call's `Capture`.
+body that passes each piece to the call's `Capture` when the client reads the piece.
 """
 
 from __future__ import annotations
@@ -210,12 +210,12 @@ class CapturingBody:
         await self._body.aclose()
 
     def __del__(self) -> None:
-        if "_capture" in vars(self):  # missing if an interrupt came during __init__
+        if "_capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
             self._capture.left()
 
 
 def end_of(error: BaseException) -> Break:
-    """Return how an answer broke off, derived from the exception that the HTTP library raised."""
+    """Return the kind of break that this exception of an HTTP library means: a stall, a reset or a close."""
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"

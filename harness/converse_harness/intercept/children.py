@@ -71,7 +71,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def start_thread(original: Any) -> Any:
-    """Replace `Thread.start`: a thread that is started by one that outlived its fake is marked in the same way."""
+    """Replace `Thread.start`: if the current thread has outlived its fake, the new thread is treated the same way."""
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
@@ -87,7 +87,7 @@ def start_process(original: Any) -> Any:
 
 
 def refuse_in_child() -> pools.InChild | None:
-    """Return an object that, unpickled in a child, makes the child refuse calls; None while no fake is open."""
+    """Return an object that makes a child refuse calls when the child unpickles it; None while no fake is open."""
     return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
 
@@ -97,10 +97,10 @@ def _refuse(parent: int) -> None:
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:
-    """Return a function that wraps a function which starts a program, and changes the program's environment.
+    """Return a decorator for a function that starts a program: the program's environment is `away_from_bedrock(env)`.
 
     `position` is the index of the argument `env`, which may also be passed by name. Without `env`, or with None, the
-    program gets a changed copy of this process's environment.
+    environment of this process is used.
     """
 
     def replace(original: Any) -> Any:
@@ -124,7 +124,7 @@ posix_spawn = _with_environment(2)
 
 
 def execv(original: Any) -> Any:
-    """Replace `os.execv` by `os.execve`, with a changed environment.
+    """Replace `os.execv`: while a fake is open, call `os.execve`, which changes the new program's environment.
 
     `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
     """
@@ -137,7 +137,7 @@ def execv(original: Any) -> Any:
 
 
 def execve(original: Any) -> Any:
-    """Replace `os.execve`: the new program gets a changed environment."""
+    """Replace `os.execve`: while a fake is open, the new program's environment is `away_from_bedrock(env)`."""
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:

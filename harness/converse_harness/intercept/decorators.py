@@ -175,7 +175,7 @@ class _OfTest:
         self._fake.__exit__(None if error is None else type(error), error, None)
 
     def __enter__(self) -> None:
-        """Begin setUp or the test; an exception is kept, because after it unused replies are not reported."""
+        """Begin setUp or the test. `__exit__` keeps an exception, because unused replies are not reported after one."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):

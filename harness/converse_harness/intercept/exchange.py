@@ -31,7 +31,7 @@ class TransportExchange(Protocol):
 
     @property
     def taken(self) -> SentChunks:
-        """The list to which the transport adds each chunk that the client received."""
+        """The record of the chunks that the client received; the transport adds each of them."""
         ...
 
     def ended(self, outcome: CallOutcome) -> None:

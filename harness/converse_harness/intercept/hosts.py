@@ -79,7 +79,7 @@ def written_in(data: Any) -> tuple[str | None, str | None] | None:
     r"""Return the host in the target (None for a path) and the host in the Host header of an HTTP/1 request.
 
     `data` is the start of the request; if it is a list of buffers, only the first buffer is searched. The result is
-    None if `data` does not start a request, or does not contain "bedrock". Every write on a socket calls this function.
+    None if `data` does not start a request, or does not contain "bedrock". This function runs at every write.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
