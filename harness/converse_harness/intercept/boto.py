@@ -45,7 +45,7 @@ _FAILURES = {
 
 
 def hold_call(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send_request`: all attempts of a call go to the fake open at the call's start."""
+    """Replace botocore's `Endpoint._send_request`: all attempts go to the fake that was open when the call began."""
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:

@@ -114,7 +114,7 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        with suppress(OSError):  # the whole line in one write, and before the program gets the refusal
+        with suppress(OSError):  # write the whole line at once, before the program gets the refusal
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)

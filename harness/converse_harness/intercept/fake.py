@@ -151,8 +151,7 @@ class Fake:
         tool: Pattern | None = None,
         turn: int | None = None,
     ) -> When:
-        """Script the calls that meet all of these conditions; if several `when` match a call, the first one written
-        wins.
+        """Script the calls that meet all of these conditions; if several `when` match, the first one applies.
 
         A string is a glob over the whole text, a compiled pattern is searched; `tool` holds if any tool's name matches;
         `turn` counts the model's answers in the conversation from 1. Raises ReplyError without any condition.

@@ -56,7 +56,7 @@ _open: list[_HttpxRegistration] = []
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """Send the requests of httpx and httpx2 to Bedrock or to `upstream` to this fake within the `with` block.
+    """Let this fake handle the httpx and httpx2 requests to Bedrock or `upstream` within the `with` block.
 
     Raises ReplyError if `upstream` is not a URL.
     """
