@@ -36,13 +36,13 @@ class UnexpectedCall(CallError):
 
 
 class RefusedRequest(CallError):
-    """A request arrived that Bedrock would refuse; the message has the rule, the path, Bedrock's words and the
-    evidence.
+    """A request arrived that Bedrock would refuse; the message contains the rule, the path in the request,
+    Bedrock's own message and the evidence.
     """
 
 
 class ChangedHistory(CallError):
-    """A call changed an earlier answer of the model; the message has the old and the new text."""
+    """A call changed an earlier answer of the model. The message contains the old and the new text."""
 
 
 class NotedCall(CallError):
@@ -54,7 +54,7 @@ class ConverseNoteWarning(UserWarning):
 
 
 class FakeNotOpenWarning(UserWarning):
-    """A script was given to a fake that is not open, so the fake answers no client."""
+    """A test adds replies to a fake that is not open, so the fake answers no client."""
 
 
 class UnusedReplies(CallError):
@@ -70,8 +70,8 @@ class TransportError(ConverseHarnessError):
 
 
 class SecretFound(ConverseHarnessError):
-    """An exchange was not written because it contains a secret that cannot be masked; the message has its place and
-    kind.
+    """An exchange was not written because it contains a secret that cannot be masked; the message contains the
+    secret's place and kind.
 
     The other exchanges of the recording are written.
     """
@@ -85,7 +85,7 @@ _Name = TypeVar("_Name", bound=str)
 
 
 def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
-    """Return the value if it is one of the `known` names, which map to their meanings. Raises ReplyError otherwise.
+    """Return the value if it is a key of `known`, which maps names to meanings. Raises ReplyError otherwise.
 
     >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
     'drop'
@@ -97,7 +97,7 @@ def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
     raise ReplyError(f"{setting}={value!r}; one of {listed}.")
 
 
-# The classes get the module name under which people import them; tracebacks show it, and pickle finds them there.
+# Users import these classes from `converse_harness`, so tracebacks and pickle must use that module name.
 for _error in list(globals().values()):
     if isinstance(_error, type) and issubclass(_error, ConverseHarnessError | Warning):
         _error.__module__ = "converse_harness"

@@ -1,7 +1,7 @@
-"""Load public names at first use, and run hooks as soon as a module is imported.
+"""Import public names when they are first used, and call a function as soon as a module is imported.
 
-A hook lives as long as the process, and so does everything that this module refers to. If that included `typing`, `re`
-or pytest's rewriting of assertions (hence PYTEST_DONT_REWRITE), the interpreter would take 3 ms longer to end.
+A hook lives as long as the process, and so does every object that this module refers to. If these included `typing`,
+`re` or pytest's rewriting of assertions (hence PYTEST_DONT_REWRITE), the interpreter would take 3 ms longer to end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ImportHook:
-    """Calls `imported` with each of these modules after its import, while the hook is in `sys.meta_path`."""
+    """While this hook is in `sys.meta_path`, it calls `imported(module)` after the import of each of the `modules`."""
 
     def __init__(self, modules: Container[str], imported: Callable[[ModuleType], object]) -> None:
         self._modules = modules
@@ -26,11 +26,11 @@ class ImportHook:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of the other finders, with our loader around theirs."""
+        """Return the spec that a later finder returns, its loader wrapped in a `_Loader`; None for other modules."""
         if fullname not in self._modules:
             return None
         finders = list(sys.meta_path)
-        if self in finders:  # earlier finders were asked already; two hooks that ask each other would never end
+        if self in finders:  # Python has called the earlier finders, and two hooks must not call each other
             finders = finders[finders.index(self) + 1 :]
         for finder in finders:
             spec = finder.find_spec(fullname, path, target)
@@ -43,7 +43,7 @@ class ImportHook:
 
 
 class _Loader:
-    """Runs the real loader, which the module keeps as its own, and then the hook."""
+    """Runs the real loader and then the hook's function. The module keeps the real loader as its `__loader__`."""
 
     def __init__(self, real: Any, imported: Callable[[ModuleType], object]) -> None:
         self._real = real
@@ -62,13 +62,14 @@ class _Loader:
 
 
 _LINE: Final = r"(?m)^from (\S+) import (\w+) as \2$"
-"""Compiled when first used."""
+"""The pattern of a line in a stub; `re` is imported and compiles it only when the first name is loaded."""
 
 
 def lazily(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make a package's `__getattr__` (which also serves `__all__`) and `__dir__`; `package` is its globals.
+    """Return functions `__getattr__`, which also returns `__all__`, and `__dir__` for a package with these globals.
 
-    Each name has a line `from module import name as name` in the stub; for a submodule, `module` is the package.
+    The package's stub has a line `from module import name as name` for each name. For a submodule, `module` is the
+    package itself.
     """
     from functools import cache
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""The cache report: tokens read and written, and each prefix that was written again, with place and reason."""
+"""Report the use of the prompt cache: tokens read and written, and prefixes written again, each with the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTED: Final = 3
 """The maximum number of rewrites in a message; the others are only counted."""
 
 _COMPARED: Final = 20
-"""The maximum number of earlier calls, of any conversation, with which a call is compared."""
+"""The maximum number of earlier calls to the same model, of any conversation, with which a call is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Rewrite:
 
     `path` is where the two prefixes start to differ, `character` the start of the differing word, `was` and `now` the
     old and new text. If nothing differs, `path` is empty and `blocks` is the number of blocks between the two cache
-    points, which is more than the model looks back.
+    points; the model looks back over fewer blocks.
     """
 
     call: Call = field(repr=False)
@@ -61,7 +61,7 @@ class Rewrite:
 
 
 class Rewrites(tuple[Rewrite, ...]):
-    """All rewrites in the order of their calls; false if empty."""
+    """A tuple of all rewrites in the order of their calls. An empty tuple is false."""
 
     __slots__ = ()
 
@@ -72,13 +72,13 @@ class Rewrites(tuple[Rewrite, ...]):
         return mask(f"<{self[0].summary}{more}>")
 
     def explain(self) -> list[str]:
-        """Return the lines for a failure message: the first three rewrites, and the number of the others."""
+        """Return the lines for a failure message: the first three rewrites, and how many more there are."""
         lines = [line for rewrite in self[:_LISTED] for line in str(rewrite).splitlines()]
         return lines + [f"and {len(self) - _LISTED} more"] * (len(self) > _LISTED)
 
 
 class CacheSummary:
-    """Cache use of some calls: tokens `read` and `written`, the `hit_rate`, and the rewrites.
+    """The cache use of several calls: the tokens `read` and `written`, the `hit_rate`, and the rewrites.
 
     `assert not converse.cache.rewrites` checks that the prefix is stable.
     """
@@ -114,9 +114,10 @@ class CacheSummary:
 
     @property
     def rewrites(self) -> Rewrites:
-        """The prefixes that calls wrote although an earlier call had cached one of that length; only certain cases.
+        """The prefixes that calls wrote although an earlier call had cached a prefix of that length.
 
-        If nothing could be cached, a note reports it, because the empty list then proves nothing.
+        Calls whose cache use is uncertain are left out. If nothing could be cached, a note reports this, because the
+        empty result then proves nothing.
         """
         if self._note is not None and (said := _nothing_cached(self._calls)) is not None:
             self._note(said)
@@ -132,7 +133,7 @@ class CacheSummary:
 
 
 def cache_use(call: Call) -> CacheUse:
-    """Return the tokens that one call read and wrote, and where its prompt differs from the earlier one."""
+    """Return the tokens that one call read and wrote, and where its prompt starts to differ from an earlier prompt."""
     use = use_of(call)
     read, written = _figures(call)
     if use is None:
@@ -145,7 +146,7 @@ def cache_use(call: Call) -> CacheUse:
 
 
 def _figures(call: Call) -> tuple[int, int]:
-    """Return the numbers of tokens read and written; a recorded answer has them in its usage."""
+    """Return the numbers of tokens that a call read and wrote. For a recorded answer, its usage contains them."""
     if call.reply is not None and call.reply.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
@@ -160,7 +161,7 @@ def _is_certain(use: PromptUse) -> bool:
 
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
-    """Return a note with the reason why no call could use the cache; None if one could or there are no calls."""
+    """Return a note with the reason why no call could use the cache; None if a call could, or if there are no calls."""
     uses = [use for call in calls if (use := use_of(call)) is not None]
     if not calls or any(use.cacheable and not use.implicit for use in uses):
         return None
@@ -193,10 +194,10 @@ def _has_point(call: Call) -> bool:
 
 
 class _Compared(NamedTuple):
-    """An earlier use from which a use should have read.
+    """An earlier call's cache use, compared with a later call that should have read the earlier call's prefix.
 
-    `end` is the end of the longest prefix that the earlier use had cached, `common` the number of equal blocks at the
-    start of both prompts, `most` the limit of the tokens that count as written again.
+    `end` is the end of the longest prefix that the earlier call had cached. `common` is the number of equal blocks at
+    the start of both prompts. `most` limits the number of tokens that count as written again.
     """
 
     earlier: PromptUse
@@ -206,7 +207,7 @@ class _Compared(NamedTuple):
 
 
 def rewrite_of(use: PromptUse) -> Rewrite | None:
-    """Return the rewrite by the call of this use; None if there is no rewrite or it is uncertain."""
+    """Return the Rewrite of the call with this cache use; None if the call rewrote nothing or this is uncertain."""
     found = _compared(use) if use.written and _is_certain(use) else None
     if found is None or not _is_certain(found.earlier):
         return None
@@ -223,11 +224,12 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
 
 
 def _compared(use: PromptUse) -> _Compared | None:
-    """Return the earlier use to compare with; None if there is none.
+    """Return the earlier cache use to compare this one with; None if there is none.
 
-    The first choice is the nearest earlier call of the same conversation that cached something, if its tools and system
-    prompt are equal to, or an earlier version of, this call's. The second choice is another earlier call to the model
-    with an earlier version of them; then only tools and system prompt count, because the messages differ anyway.
+    The first choice is the nearest earlier call of the same conversation that cached something. Its tools and system
+    prompt must be equal to this call's, or an earlier version of them. The second choice is another earlier call to the
+    model, with an earlier version of the tools and system prompt. Then only the tokens of tools and system prompt
+    count, because the messages differ anyway.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
@@ -252,6 +254,6 @@ def _compared(use: PromptUse) -> _Compared | None:
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:
-    """Return the end of the longest prefix of `earlier` that was still cached at the time of `use`; 0 if none was."""
+    """Return the end of the longest prefix of `earlier` that was still cached at the time of `use`, or 0."""
     there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
     return max(there, default=0)

@@ -1,4 +1,4 @@
-"""Script: chooses the reply for each call, in order or by conditions."""
+"""Script: the replies of a test, and the choice of the reply for each call, in order or by conditions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Replies(Protocol):
     """A group of replies with its own rules for matching calls, such as a recording."""
 
     def queue(self, name: str) -> Queue:
-        """Return a new queue of this name with all replies, none of them used."""
+        """Return a new queue with this name. It contains all replies of the group, and none of them is used yet."""
         ...
 
 
@@ -41,7 +41,10 @@ class Deferred(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A responder at its place in the script, and the numbers of the calls that used it. `uses` None: unlimited."""
+    """One responder of a queue, and the numbers of the calls that used it.
+
+    `place` names the slot, for example "script.0". `uses` is how often the responder may be used; None is unlimited.
+    """
 
     source: Responder | Deferred
     place: str
@@ -74,7 +77,7 @@ class Slot:
 
     @property
     def summary(self) -> str:
-        """The reply in a few words, or the function's name."""
+        """A short description of the reply, or the function's name; the error's text if the reply cannot be built."""
         try:
             responder = self.responder
         except DamagedData as error:
@@ -85,7 +88,7 @@ class Slot:
 
 
 class Missed(NamedTuple):
-    """The reason why a recording does not answer a call: `first` is one line, `told` the details printed below."""
+    """The reason why a recording does not answer a call: `first` is one line, `told` contains the details."""
 
     first: str
     told: str
@@ -93,19 +96,19 @@ class Missed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Slots in order, for the calls that meet the condition; without a condition, for all calls."""
+    """Slots that are used in order by the calls that meet the condition, or by all calls if there is no condition."""
 
     name: str
     condition: Condition | None = None
     slots: list[Slot] = field(default_factory=list[Slot])
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
-    """`_functions`: number of callable responders. `_spent`: length of the exhausted prefix. Cached: every call reads
-    both.
+    """`_functions` is the number of slots with a function. `_spent` is the number of exhausted slots at the start. Both
+    are cached, because every call reads them.
     """
 
     def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
-        """Append checked responders and return their slots.
+        """Check the responders, append them, and return their slots. `endless`: each may be used without limit.
 
         Raises ReplyError for a value that is neither Reply nor function, and for a Reply that cannot answer the queue's
         calls.
@@ -154,14 +157,14 @@ class Queue:
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """Return the prefix that identifies the queue in a line about one of its slots; may be empty."""
+        """Return the prefix that names the queue in a line of text about one of its slots. It may be empty."""
         del slot  # all slots of a handwritten queue have the same prefix
         if self.condition is not None:
             return f"{self.condition}: "
         return f"{self.name}: " if self.name == _FALLBACK else ""
 
     def explain(self, call: Call) -> Missed | None:
-        """Return the reason why the queue does not answer a call; None if the list of its slots already shows it."""
+        """Return the reason why the queue does not answer a call; None if the listed slots already show it."""
         del call  # failure messages list every slot of a handwritten queue
         return None
 
@@ -180,7 +183,7 @@ class Script:
         self.fallback = Queue(_FALLBACK)
 
     def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
-        """Return the slot that answers this call, and mark it as used; None if no slot does.
+        """Return the slot that answers this call, and mark the slot as used; None if no slot answers.
 
         A `refused` call is answered only by a recording, which contains Bedrock's real answer.
         """
@@ -213,13 +216,13 @@ class Script:
         return queue
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
-        """Every slot with its queue, in order of precedence."""
+        """Yield every slot with its queue, in order of precedence."""
         for queue in self._queues:
             for slot in queue.slots:
                 yield queue, slot
 
     def unused(self) -> list[Slot]:
-        """The required slots that were used less often than scripted."""
+        """Return the required slots that were used less often than scripted."""
         return [slot for _, slot in self.slots() if slot.unused]
 
     @property
@@ -233,9 +236,10 @@ class Script:
 
 
 def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
-    """Return a pair per slot: its reply, and its use or the conditions that `call` does not meet; best match first.
+    """Return two texts for each slot: a summary of its reply, and its state.
 
-    `recordings=False` leaves recordings out.
+    The state is the list of conditions that `call` does not meet, or otherwise the list of calls that used the slot.
+    Slots with the fewest unmet conditions come first. `recordings=False` leaves out the slots of recordings.
     """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():

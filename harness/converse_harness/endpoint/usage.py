@@ -1,4 +1,4 @@
-"""Estimate the usage of an answer from its request; the set of its keys differs by model."""
+"""Estimate the token usage of an answer from its request. The keys of the usage depend on the model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from converse_harness.stream.chunk import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class UsageKeys:
-    """The cache counters in the usage of a model's JSON answers, for requests without a cachePoint.
+    """The keys for cache tokens in the usage of a model's JSON answers.
 
-    `details`: whether cacheDetails itemises the tokens of a cache write.
+    `always`: the counters that the usage has even if the request has no cachePoint. `details`: whether the usage also
+    has cacheDetails, which lists the written tokens by ttl.
     """
 
     always: tuple[str, ...] = ()
@@ -40,10 +41,10 @@ _IN_JSON: Final = (
 )
 """The cache counters in JSON answers, by model; the first row that contains the model applies.
 
-Numbers of recorded answers: Claude up to 3.5 has no counters (24 of 24), 3.7 and 4 have both pairs (95), Sonnet 5 has
-the read pair (13, none with a cachePoint), Nova has both pairs only with a cachePoint (9 with, 139 without).
-cacheDetails is in 4 of 6 writes of Sonnet 4.5, in all of newer models, in none of 3.7 or Nova. Streams of every model
-have the four counters only if the request has a cachePoint, and never cacheDetails."""
+The numbers count recorded answers. Claude up to 3.5 has no counters (24 of 24), 3.7 and 4 have both pairs (95),
+Sonnet 5 has the read pair (13, none with a cachePoint), Nova has both pairs only with a cachePoint (9 with, 139
+without). cacheDetails is in 4 of 6 writes of Sonnet 4.5, in all of newer models, in none of 3.7 or Nova. Streams of
+every model have the four counters only if the request has a cachePoint, and never cacheDetails."""
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -83,5 +84,5 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """Return the estimate for a CountTokens answer; for the same conversation, `usage` has the same inputTokens."""
+    """Return the number of tokens for a CountTokens answer; `usage` computes inputTokens by the same estimate."""
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

@@ -1,7 +1,7 @@
 """Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
 
-Faults in the event order are rows of `order.ORDER_FAULTS`: all that a stream of frames can have (NOT_SENDABLE lists
-the other rows). All other faults are defined here.
+The faults in the event order are taken from `order.ORDER_FAULTS`, except those in NOT_SENDABLE. All other faults are
+defined here.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ NOT_SENDABLE: Final[Mapping[str, str]] = {
     "event_of_two_types": "a frame has one type",
     "event_without_type": "a frame has a type",
 }
-"""Breaches of the order that a list of events can have and a stream of frames cannot."""
+"""The faults in `order.ORDER_FAULTS` that this module leaves out, each with the reason."""
 
 IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
 NOT_ASGI: Final[frozenset[Transport]] = frozenset({"boto", "httpx", "server"})
@@ -108,7 +108,7 @@ def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transpo
     )
 
 
-# The order of events, and unions.
+# Faults in the order of events and in unions.
 
 no_message_start: Final = ORDER_FAULTS["no_message_start"]
 second_message_start: Final = ORDER_FAULTS["second_message_start"]
@@ -143,7 +143,7 @@ delta_without_member: Final = ORDER_FAULTS["delta_without_member"]
 delta_of_two_members: Final = ORDER_FAULTS["delta_of_two_members"]
 reasoning_without_member: Final = ORDER_FAULTS["reasoning_without_member"]
 
-# The bytes of frames.
+# Faults in the bytes of frames.
 
 bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", "in event", model.CHECKSUM, model.flip(None))
 bad_prelude_crc: Final = _frames(
@@ -182,7 +182,7 @@ garbage_after_end: Final = _frames(
     model.add_garbage,
 )
 
-# HTTP.
+# Faults in the HTTP response.
 
 one_byte_chunks: Final[Fault] = ResponseFault(
     "one_byte_chunks",
@@ -228,7 +228,7 @@ wrong_content_length: Final[Fault] = ResponseFault(
     transports=NOT_ASGI,
 )
 
-# The connection.
+# Faults of the connection.
 
 reset: Final[Fault] = ResponseFault(
     "reset",
@@ -296,4 +296,4 @@ read_timeout: Final = _no_answer(
 )
 
 FAULTS: Final[Mapping[str, Fault]] = {each.name: each for each in list(globals().values()) if isinstance(each, Fault)}
-"""Every fault by its name."""
+"""Maps each fault's name to the fault."""

@@ -1,6 +1,6 @@
-"""Fault: its positions in an answer, the transports that can express it, and its effect on a response.
+"""Fault and FaultPlacement: a deliberate breach of the protocol, its position in an answer, and its effect.
 
-The named faults are in `converse_harness.faults`; a Reply stores each of its faults as a FaultPlacement.
+The named faults are in `converse_harness.faults`. A Reply stores each of its faults as a FaultPlacement.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from converse_harness.stream.frames import PRELUDE_LENGTH
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
-"""The level at which a fault breaks the protocol, in the order in which a reply's faults are applied, one per level.
+"""The level at which a fault breaks the protocol. A reply has at most one fault per level, applied in this order.
 
-The connection comes before HTTP, because its faults count events, which HTTP faults may spread over other chunks."""
+Connection faults are applied before HTTP faults: their position is a number of events, and an HTTP fault may move the
+events to other chunks."""
 
 
 Place = Literal["position", "between", "in event", "whole answer"]
-"""The meaning of a fault's `after`: the index of an event at which an order fault is possible (`position`), the number
-of whole events before the fault (`between`, `in event`), or nothing for a fault of the `whole answer`."""
+"""The meaning of a placement's `after`.
+
+`position`: the index of the event at which the order is broken. `between`, `in event`: the number of whole events
+before the fault. `whole answer`: `after` has no meaning."""
 
 Transport = Literal["boto", "httpx", "server", "asgi"]
-"""The ways for a client to reach a fake."""
+"""The ways in which a client reaches a fake."""
 
 
 HANDS_OUT: Final = "hands out the events as they come"
@@ -49,11 +52,11 @@ Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A deliberate breach of the protocol; the named ones are in `faults`. It is an OrderFault or a ResponseFault.
+    """A deliberate breach of the protocol; either an OrderFault or a ResponseFault.
 
-    `botocore` describes botocore's reaction in a stream. `on_body` applies the fault to a whole body; None if only a
-    stream can have it. `seconds` is the duration of timed faults (`stall`, `slow_first_byte`). `no_answer`: the fault
-    replaces the whole answer.
+    `botocore` describes botocore's reaction in a stream. `on_body` applies the fault to the body of a response that is
+    not a stream; None if only a stream can have the fault. `seconds` is the duration of timed faults (`stall`,
+    `slow_first_byte`). `no_answer`: the fault replaces the whole answer.
     """
 
     name: str
@@ -111,12 +114,12 @@ class FaultPlacement:
 
     @property
     def part(self) -> float:
-        """The fraction of a whole body that precedes the fault, from 0 to 1."""
+        """The fraction of a non-streaming body that is sent before the fault, from 0 to 1."""
         return (self.after + (0.5 if self.fault.place == "in event" else 0)) / max(self.events, 1)
 
     @property
     def summary(self) -> str:
-        """The fault and its position in a few words."""
+        """The fault's name and its position."""
         match self.fault.place:
             case "position":
                 return f"{self.fault.name} at event {self.after}"
@@ -127,9 +130,9 @@ class FaultPlacement:
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
-    """Place a fault in an answer of this many events, by default in the middle.
+    """Return the fault placed after `after` of an answer's `events` events, by default in the middle.
 
-    Raises ReplyError if the fault cannot be placed there.
+    Raises ReplyError if this position is not possible.
     """
     if fault.place == "whole answer":
         if after is not None:
@@ -176,7 +179,10 @@ def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chun
 
 
 def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool = False) -> Change:
-    """Return a Change of the first frame after the fault's position; with `is_last` that frame ends the stream."""
+    """Return a Change that applies `change` to the first frame after the fault's position.
+
+    `is_last`: the frames after that one are dropped.
+    """
 
     def changed(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
@@ -189,12 +195,18 @@ def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool 
 
 
 def cut(cut: Cut) -> Change:
-    """Cut the next frame and send nothing more; the HTTP response ends normally."""
+    """Return a Change that cuts the first frame after the fault's position and drops all later frames.
+
+    The HTTP response ends normally.
+    """
     return _on_next(lambda chunk, _: Chunk(chunk.data[: cut(chunk.data)], chunk.delay), is_last=True)
 
 
 def flip(place: int | None) -> Change:
-    """Flip the lowest bit of the byte at `place` in the next frame; None is the frame's last byte."""
+    """Return a Change that flips the lowest bit of one byte in the first frame after the fault's position.
+
+    `place` is the index of the byte in the frame; None is the last byte.
+    """
 
     def flipped(chunk: Chunk, _: FaultPlacement) -> Chunk:
         data = bytearray(chunk.data)
@@ -205,7 +217,7 @@ def flip(place: int | None) -> Change:
 
 
 PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
-"""The offset in a frame of the last byte of the prelude's CRC."""
+"""The index, in a frame, of the last byte of the prelude's CRC."""
 
 
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
@@ -244,7 +256,7 @@ def send_json(response: HttpResponse, placement: FaultPlacement) -> HttpResponse
 
 
 def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return the response with a Content-Length one byte larger than its body; then the connection is closed."""
+    """Return the response with a Content-Length one byte larger than its body. The connection closes after the body."""
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
     changes = {"Content-Length": promised, "Transfer-Encoding": promised}
@@ -266,12 +278,18 @@ _end_here: Final = _on_frames(lambda chunks, placement: islice(chunks, placement
 
 
 def break_stream(broken: Break, change: Change = _end_here) -> Change:
-    """Return a Change that breaks the connection after `change`, which by default ends the stream at the fault."""
+    """Return a Change that applies `change` and then breaks the connection.
+
+    The default `change` drops all frames after the fault's position.
+    """
     return lambda response, placement: replace(change(response, placement), broken=broken)
 
 
 def break_body(broken: Break) -> Change:
-    """Return a Change that breaks the connection within a whole body, whose Content-Length stays the full length."""
+    """Return a Change that breaks the connection in the middle of a body that is not a stream.
+
+    The Content-Length remains the length of the whole body.
+    """
 
     def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         (chunk,) = response.chunks
@@ -292,7 +310,7 @@ def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
 
 
 def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Stall a whole body at the fault's position, for the fault's duration or for ever."""
+    """Stall a body that is not a stream at the fault's position, for the fault's duration or for ever."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
         return break_body("stalled")(response, placement)
@@ -308,10 +326,10 @@ def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
 
 
 def leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Send the whole answer, but let the client's next request on this connection fail."""
+    """Mark the response as stale: it is sent whole, but the client's next request on this connection fails."""
     return replace(response, stale=True)
 
 
 def give_no_answer(failure: ConnectionFailure) -> Change:
-    """Return a Change that replaces the whole answer by this failure of the connection."""
+    """Return a Change that replaces the whole answer with this connection failure."""
     return lambda response, placement: HttpResponse(0, (), (), failure)

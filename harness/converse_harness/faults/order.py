@@ -1,7 +1,7 @@
-"""Every way to break the order of a stream's events, as one table of named faults, each of which `grammar` refuses.
+"""A table of named faults for every way to break the order of a stream's events.
 
-Each fault turns a complete, legal stream into one with exactly this fault. `applicable_at` returns its possible
-positions in a list of events, perhaps none; `apply_at` returns the broken stream.
+Each fault turns a complete, legal stream into a stream with exactly this fault, which the module `grammar` refuses.
+`applicable_at` returns the positions at which a fault is possible; `apply_at` returns the broken stream.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from converse_harness.stream.grammar import kind
 class OrderFault(Fault):
     """One way to break the order of a stream's events.
 
-    `refusal` is a regular expression that the StreamOrderError's message matches, `where` the condition for its
-    possible positions, `rewrite` the function that returns the events with the fault at a position.
+    `refusal` is a regular expression for the message of the StreamOrderError that the fault causes. `where` is the
+    condition for possible positions. `rewrite` returns the events with the fault at a position.
     """
 
     level: FaultLevel = field(default="events", init=False)
@@ -52,11 +52,11 @@ class OrderFault(Fault):
         return self.rewrite([copy.deepcopy(dict(event)) for event in events], position)
 
     def refuses(self, message: str) -> bool:
-        """Whether a StreamOrderError's message is the one for this fault."""
+        """Whether this message of a StreamOrderError describes this fault."""
         return re.search(self.refusal, message) is not None
 
     def placed(self, after: int | None, events: Events) -> FaultPlacement:
-        """Place the fault at the position `after` in these events, by default at the middle one of its positions.
+        """Return the fault placed at the index `after` of these events, by default at the middle one of its positions.
 
         Raises ReplyError if the fault is not possible there.
         """
@@ -75,7 +75,7 @@ class OrderFault(Fault):
 
 
 def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return the events with the order fault applied; unchanged for any other fault."""
+    """Return the events with the order fault applied. For a fault of another level, return the events unchanged."""
     listed, fault = [dict(event) for event in events], placement.fault
     return fault.apply_at(listed, placement.after) if isinstance(fault, OrderFault) else listed
 
@@ -93,7 +93,7 @@ def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
 
 
 def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that inserts an event after the position; a delta gets the contentBlockIndex found there."""
+    """Return a rewrite that inserts an event after the position. A delta gets the index of the block there."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (name,) = event
@@ -128,7 +128,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
 
 def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that moves the stream's only event of this type to the place after the position."""
+    """Return a rewrite that moves the stream's only event of this type to directly after the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (moved,) = (event for event in events if name in event)

@@ -1,7 +1,7 @@
-"""The positions at which the order of events can be broken, as conditions on an event and its neighbours.
+"""Conditions for the positions at which a fault can break the order of events.
 
-A condition takes a list of events and an index, and returns whether that index is such a position. The list may contain
-broken events; a condition on the type of a missing or broken event is false.
+A condition takes a list of events and an index, and returns whether the fault is possible at that index. The list may
+contain broken events. A condition on the type of a missing or broken event is false.
 """
 
 from __future__ import annotations
@@ -50,32 +50,32 @@ _END: Final = is_a("messageStop", "metadata")
 
 
 def anywhere(events: Events, place: int) -> bool:
-    """Positions: every event."""
+    """True for every event."""
     return True
 
 
 def one_type(events: Events, place: int) -> bool:
-    """Positions: an event that has exactly one key, its type."""
+    """Whether the event has exactly one key, its type."""
     return len(events[place]) == 1
 
 
 def first(events: Events, place: int) -> bool:
-    """Positions: the first event."""
+    """Whether the event is the first one."""
     return place == 0
 
 
 def not_last(events: Events, place: int) -> bool:
-    """Positions: any event but the last."""
+    """Whether another event follows."""
     return place + 1 < len(events)
 
 
 def before_the_end(events: Events, place: int) -> bool:
-    """Positions: any event except the last one, a messageStop and the metadata."""
+    """Whether another event follows and the event is neither messageStop nor metadata."""
     return not_last(events, place) and not _END(events, place)
 
 
 def before_the_one(name: str, where: Where) -> Where:
-    """Positions after which the stream's only event of this type may be moved; it currently comes later."""
+    """Return the condition that `where` holds and that the stream's only `name` event is at least two places later."""
 
     def at(events: Events, place: int) -> bool:
         later = [number > place + 1 for number, event in enumerate(events) if name in event]
@@ -85,41 +85,41 @@ def before_the_one(name: str, where: Where) -> Where:
 
 
 def in_block(events: Events, place: int) -> bool:
-    """Positions: a contentBlockStart or contentBlockDelta, after which a block is open."""
+    """Whether the event is a contentBlockStart or contentBlockDelta, so that a block is open after it."""
     return START(events, place) or DELTA(events, place)
 
 
 def of_block(events: Events, place: int) -> bool:
-    """Positions: a contentBlockStart, contentBlockDelta or contentBlockStop."""
+    """Whether the event is a contentBlockStart, contentBlockDelta or contentBlockStop."""
     return in_block(events, place) or CLOSE(events, place)
 
 
 def opening(events: Events, place: int) -> bool:
-    """Positions: the first event of a block."""
+    """Whether the event is the first one of a block."""
     return in_block(events, place) and not in_block(events, place - 1)
 
 
 def opening_later(events: Events, place: int) -> bool:
-    """Positions: the first event of a block that follows another block."""
+    """Whether the event is the first one of a block that follows another block."""
     return opening(events, place) and CLOSE(events, place - 1)
 
 
 def in_open_block(events: Events, place: int) -> bool:
-    """Positions: an event of a block, except the first."""
+    """Whether the event belongs to a block and is not the first one of that block."""
     return of_block(events, place) and not opening(events, place)
 
 
 def only_delta(events: Events, place: int) -> bool:
-    """Positions: the only event, apart from the stop, of a block without a start."""
+    """Whether the event is a delta, and its block consists of this delta and a contentBlockStop."""
     return DELTA(events, place) and opening(events, place) and CLOSE(events, place + 1)
 
 
 def between_blocks(events: Events, place: int) -> bool:
-    """Positions: the contentBlockStop of a block that is followed by another block."""
+    """Whether the event is the contentBlockStop of a block that is followed by another block."""
     return CLOSE(events, place) and in_block(events, place + 1)
 
 
 def inside_tool_input(events: Events, place: int) -> bool:
-    """Positions: a delta of a tool's input that is followed by another such delta."""
+    """Whether the event is a delta of a tool's input that is followed by another such delta."""
     tool_input = is_a("contentBlockDelta.toolUse")
     return tool_input(events, place) and tool_input(events, place + 1)

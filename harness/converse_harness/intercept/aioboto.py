@@ -1,7 +1,7 @@
 """The boto transport for aiobotocore, with any of its HTTP libraries (aiohttp, httpx) and event loops (asyncio, trio).
 
-aiobotocore overrides botocore's methods from sending to parsing with coroutines, so each function of `boto` has a
-counterpart here. `keys` and `waits` serve both libraries; `forward_boto` captures forwarded calls.
+aiobotocore overrides botocore's methods for sending and parsing with coroutines, so each function of the module `boto`
+has a counterpart here. The modules `keys`, `waits` and `forward_boto` work for both libraries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from converse_harness.stream.http import Break
 
 
 def hold_call(original: Any) -> Any:
-    """Replace `AioEndpoint._send_request`: all attempts of one call go to the fake that was open when it began."""
+    """Replace `AioEndpoint._send_request`: all attempts of a call go to the fake that was open when the call began."""
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -45,7 +45,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """Replace `AioEndpoint._send`: the fake answers instead of the network, or captures the network's answer."""
+    """Replace aiobotocore's `AioEndpoint._send`: the fake answers the request, or captures the network's answer."""
     response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
 
     @functools.wraps(original)
@@ -90,7 +90,7 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """Return the unpatched sleep function for the event loop in which this endpoint runs."""
-    # Only AnyioEndpoint has `_sleep`; our patch of it skips retry waits and wraps the original. Others run on asyncio.
+    # Only AnyioEndpoint has `_sleep`. Our patch skips retry waits and wraps the original; all others run on asyncio.
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
@@ -102,7 +102,7 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 class AioBody:
     """The raw response for an aiobotocore client, and also the stream of its body.
 
-    This class uses no asynchronous generator, because event loops complain about generators that are dropped half read.
+    This class uses no asynchronous generator, because event loops report generators that are dropped before their end.
     """
 
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
@@ -124,7 +124,7 @@ class AioBody:
         reader = self._reader
         chunk = reader.chunk
         if chunk is not None and chunk.delay:
-            # A client may cancel this wait (its own timeout) and read again later: the chunk's due time is kept.
+            # The client's timeout may cancel this wait; if the client reads again, the chunk keeps its due time.
             self._due = self._due or monotonic() + reader.pause()
             await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
@@ -135,7 +135,7 @@ class AioBody:
         return reader.take(chunk)
 
     def iter_chunks(self) -> AioBody:
-        """Iterate over HTTP chunks, as pairs of the data and True: the data ends its chunk."""
+        """Iterate over HTTP chunks, as pairs of the data and True. True means that the data ends its chunk."""
         return self
 
     def __aiter__(self) -> AioBody:

@@ -1,12 +1,12 @@
 """The boto transport: every boto3 and botocore client of the process is answered where it would open a connection.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`keys`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose
-endpoint prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the
-asynchronous counterparts; `forward_boto` sends a call on to the real service.
+`keys`), retries, parsing. Only botocore's `Endpoint._send`, the last step before urllib3, is ours. Requests to
+services whose endpoint prefix starts with `bedrock` go to the fake; all others go where they went before. The module
+`aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to forwarded calls.
 
-The functions here make a replacement out of an original, for the table in `patch_points`. With no fake open, each of
-them does exactly what the original does.
+`hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists
+them. With no fake open, a replacement does exactly what the original method does.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _FAILURES = {
     "read timeout": "ReadTimeoutError",
     "connection closed": "ConnectionClosedError",
 }
-"""botocore's error for each failure; its own retry rules then apply."""
+"""Maps each connection failure to the name of botocore's exception for it. botocore's own retry rules then apply."""
 
 
 def hold_call(original: Any) -> Any:
-    """`Endpoint._send_request`: all attempts of one call go to the fake that was open when the call began."""
+    """Replace botocore's `Endpoint._send_request`: all attempts go to the fake that was open when the call began."""
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -97,7 +97,10 @@ def answer(original: Any) -> Any:
 
 
 def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
-    """Seconds to wait before the head. Raises botocore's ReadTimeoutError, at once, if the client waits less."""
+    """Return the seconds to wait before the response head.
+
+    Raises botocore's ReadTimeoutError at once if the client's read timeout is shorter.
+    """
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
     import botocore.exceptions
@@ -107,12 +110,12 @@ def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
 
 
 def outlasts(response: HttpResponse, patience: float) -> bool:
-    """Whether a whole body has a pause longer than the client's read timeout."""
+    """Whether the body of a response has a pause that is longer than the client's read timeout."""
     return any(chunk.delay > patience for chunk in response.chunks)
 
 
 def patience(endpoint: Any) -> float:
-    """The client's read timeout in seconds, in the forms in which urllib3, aiohttp and httpx store it."""
+    """Return the client's read timeout in seconds, from the attribute in which urllib3, aiohttp or httpx stores it."""
     timeout: Any = endpoint.http_session._timeout
     for name in ("read_timeout", "sock_read", "read"):
         timeout = getattr(timeout, name, timeout)
@@ -120,7 +123,7 @@ def patience(endpoint: Any) -> float:
 
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
-    """The urllib3 error for reading a body that breaks off; None if the body is complete or boto ignores the break."""
+    """Return urllib3's error for a body that breaks off; None if the body is whole or botocore ignores the break."""
     from urllib3.exceptions import ProtocolError
 
     match response.broken:
@@ -138,7 +141,7 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
 
 
 def _timed_out(url: str) -> Exception:
-    """The urllib3 error for a read timeout."""
+    """Return urllib3's error for a read timeout."""
     from urllib3.exceptions import ReadTimeoutError
 
     pool: Any = None  # no pool exists; the message does not name it
@@ -155,13 +158,16 @@ def holds_bodies_to_their_length() -> bool:
 
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
-    # The name stands alone in the code, or in a tuple of keyword argument names.
+    # The name is a constant of its own, or it is in a tuple of keyword argument names.
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
 @contextmanager
 def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Exception]) -> Generator[None, None, None]:
-    """Raises botocore's error for a whole body that breaks off; botocore's own retry rules then apply."""
+    """Convert exceptions of the HTTP library, raised in the `with` block, to botocore's exceptions.
+
+    botocore does the same when it reads a body that is not a stream. Its own retry rules then apply.
+    """
     import botocore.exceptions
 
     try:
@@ -173,7 +179,7 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
 
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
-    """Pass the request to the fake. Raises botocore's exception for a scripted connection failure."""
+    """Pass the request to the fake and return the exchange. Raises botocore's exception for a connection failure."""
     held = CURRENT_CALL.get()
     exchange = fake.exchange(
         _read_request(request, endpoint.host),
@@ -192,7 +198,7 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
 
 
 def _read_request(request: Any, host: str) -> Request:
-    """Convert botocore's prepared request to one as Bedrock would get it, without a path prefix from `endpoint_url`."""
+    """Convert botocore's prepared request to the Request for Bedrock, without the path prefix of `endpoint_url`."""
     target = _target(request.url)
     base = _target(host).rstrip("/")
     body = request.body
@@ -200,7 +206,7 @@ def _read_request(request: Any, host: str) -> Request:
         start = body.tell()
         body = body.read()
         request.body.seek(start)
-    # Headers that botocore keeps by lower-case name are slow to iterate over.
+    # botocore's HeadersDict is slow to iterate over; its `_dict` is fast.
     items = getattr(request.headers, "_dict", request.headers).items()
     return Request(
         method=request.method,
@@ -220,7 +226,7 @@ def _target(url: str) -> str:
 
 
 class BotoBody(io.RawIOBase):
-    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more."""
+    """The raw response for a botocore client; each scripted pause happens when the client reads the next chunk."""
 
     def __init__(
         self, exchange: TransportExchange, started: float, failure: Exception | None, patience: float, url: str
@@ -242,7 +248,7 @@ class BotoBody(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with the bytes that are there, waiting only if there are none; return 0 at the end."""
+        """Copy available bytes to the buffer, and wait only if there are none. Return their number; 0 at the end."""
         if not self._left:
             self._left = next(self._reading, b"")
         size = min(len(buffer), len(self._left))
@@ -254,7 +260,7 @@ class BotoBody(io.RawIOBase):
         return (data for data in self.stream() if data)
 
     def close(self) -> None:
-        """Close early, or drop the body unread (the garbage collector also calls this)."""
+        """End the call, even if the body was not read to its end. The garbage collector also calls this method."""
         # If the constructor was interrupted, there is nothing to close.
         if not self.closed and hasattr(self, "_reader"):
             self._reader.close()
@@ -262,14 +268,12 @@ class BotoBody(io.RawIOBase):
 
 
 def leave_bedrock(original: Any) -> Any:
-    """`BotocoreStubber.__call__` of moto, a before-send hook that would answer before us: it must leave Bedrock to
-    us.
-    """
+    """Replace moto's `BotocoreStubber.__call__`, so that moto does not answer requests to Bedrock before the fake."""
 
     @functools.wraps(original)
     def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
-        # A call that belongs to a fake and is not blocked is forwarded: to the real Bedrock, not to another fake.
+        # If CURRENT_CALL is set and no fake blocks, the call is forwarded to the real Bedrock: moto must not answer it.
         if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
             return None
         return original(self, event_name, request, **kwargs)

@@ -1,7 +1,7 @@
-"""Capture a forwarded call: record the pieces of its answer as the client reads them, and how the answer ended.
+"""Capture a forwarded call: record each piece of the answer when the client reads it, and how the answer ended.
 
 Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). The forwarder gives the client a
-body that reports every piece that the client reads to the call's `Capture`.
+body that passes each piece to the call's `Capture` when the client reads the piece.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ count as "connection refused"."""
 
 
 class Capture:
-    """Records a forwarded call for a fake. Only the first report of an end counts.
+    """Records the answer to a forwarded call. Only the first report of the end counts.
 
-    An error that leaves the `with` block of a Capture is reported to `broke`. Code on the hot path of a long stream
+    An exception in the `with` block of a Capture is passed to `broke`. Code on the hot path of a long stream
     appends `(data, monotonic() - started)` to `pieces` directly. `wrap` turns the raw response of botocore or
     aiobotocore into the one that the client reads; None for other libraries.
     """
@@ -82,7 +82,7 @@ class Capture:
         self._end("complete")
 
     def left(self) -> None:
-        """Report that the client closed or dropped the response. Finalizers may call this, also after the end."""
+        """Report that the client closed or dropped the response. Finalizers may call this, even after the end."""
         if self._over:
             return
         if self.captured.is_complete():
@@ -94,7 +94,7 @@ class Capture:
             self._end("closed by client", failure="read timeout")
 
     def broke(self, error: BaseException) -> None:
-        """Report that the library raised this error instead of the answer or of its remaining part."""
+        """Report that the library raised this error, before the answer arrived or while its body was read."""
         if not isinstance(error, Exception):
             self.left()  # the client's task was cancelled or interrupted
         elif self.captured.status:
@@ -120,7 +120,7 @@ FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded",
 def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
-    """Yield the Capture of a call that is sent in the `with` block: only it captures the answer that arrives there."""
+    """Yield a Capture for the call that the `with` block sends. No other Capture records an answer in this block."""
     before = FORWARDED.get()
     try:
         with Capture(exchange, captured, wrap) as capture:
@@ -210,12 +210,12 @@ class CapturingBody:
         await self._body.aclose()
 
     def __del__(self) -> None:
-        if "_capture" in vars(self):  # missing if an interrupt came during __init__
+        if "_capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
             self._capture.left()
 
 
 def end_of(error: BaseException) -> Break:
-    """Return how an answer broke off, judged by the exception of the library that read it."""
+    """Return the kind of break that this exception of an HTTP library means: a stall, a reset or a close."""
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
@@ -226,9 +226,9 @@ def end_of(error: BaseException) -> Break:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its `__cause__` chain, and the errors that urllib3's and botocore's exceptions carry.
+    """Yield an error, its `__cause__` chain, and all errors among the arguments of these exceptions.
 
-    `__context__` is ignored: it may be an earlier failure that the client was handling when it retried.
+    `__context__` is ignored: it may be the failure of an earlier attempt, after which the client retried.
     """
     seen: set[int] = set()
     waiting = [error]

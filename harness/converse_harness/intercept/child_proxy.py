@@ -33,7 +33,11 @@ _REFUSED: Final = "Refused by converse-harness, as this process was started whil
 
 
 class ProxySettings(NamedTuple):
-    """The program's own proxies and NO_PROXY list ("" for none), the file for refused hosts, and advice to users."""
+    """The settings of one proxy process.
+
+    `http`, `https` and `no` are the program's own proxy URLs and NO_PROXY list, or "". The proxy appends refused hosts
+    to the file `reports`, and `advice` to the message of a refusal.
+    """
 
     http: str
     https: str
@@ -53,10 +57,10 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the exception, such as a connection that breaks: the client and the host notice it themselves."""
+        """Ignore the exception, for example of a broken connection, which both ends notice themselves."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
-        """Return the user's own proxy that the program would have used for this host, or "" if none."""
+        """Return the URL of the user's own proxy for this host; "" if the program would connect without a proxy."""
         from urllib import request  # imported late, because it loads an HTTP client
 
         bypasses: Any = vars(request)["proxy_bypass_environment"]  # typeshed lacks this function
@@ -72,7 +76,7 @@ class _ProxyRequest(StreamRequestHandler):
         return cast("_ChildProxy", self.server)
 
     def handle(self) -> None:
-        """Refuse the request, or connect the program with its host until both have closed the connection."""
+        """Refuse the request, or connect the program with the host until both have closed the connection."""
         first, headers = self._head()
         method, _, rest = first.partition(" ")
         target = rest.partition(" ")[0]
@@ -110,7 +114,7 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        with suppress(OSError):  # one write of a whole line, before the program gets the refusal
+        with suppress(OSError):  # write the whole line at once, before the program gets the refusal
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)
@@ -142,7 +146,7 @@ def _connected(proxy: Any) -> socket.socket:
 
 
 def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: Any) -> bytes:
-    """Return the request head to send to the host or to the user's proxy, for a connection with only this request."""
+    """Return the request head to send to the host or to the user's proxy. The connection is for this request only."""
     kept = [(name, value) for name, value in headers if name.lower() not in ("connection", "proxy-connection")]
     if not proxy.netloc:
         kept = [(name, value) for name, value in kept if name.lower() != "proxy-authorization"]
@@ -174,9 +178,9 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
 
 
 def main(given: str) -> None:
-    """Run the proxy with ProxySettings as a JSON list, and print its port.
+    """Run the proxy and print its port; `given` is a ProxySettings as a JSON list.
 
-    The proxy detaches from its parent, which may wait until all its children end.
+    The proxy detaches from its parent process, because the parent may wait until all its children end.
     """
     proxy = _ChildProxy(ProxySettings(*json.loads(given)))
     if hasattr(os, "fork") and os.fork() != 0:

@@ -2,7 +2,8 @@
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
-everything else; `refused` reads its refusals. Access keys are not changed, so programs reach other hosts as before.
+all other clients. `refused` returns the refusals of the proxies. Access keys are not changed, so programs reach other
+hosts as before.
 """
 
 from __future__ import annotations
@@ -61,16 +62,16 @@ class _Running(NamedTuple):
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
 _forked: Final[set[bool]] = set()
-"""Not empty if this process was ever forked; then a fork may have started a proxy that `_running` lacks."""
+"""Not empty if this process has forked a child; the child may have started a proxy that is not in `_running`."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=functools.partial(_forked.add, True))
 
 
-# Replacements for functions of libraries; `patch_points` lists which function each one replaces
+# Replacements for functions of libraries; the table in `patch_points` lists the replaced functions
 
 
 def start_thread(original: Any) -> Any:
-    """Replace `Thread.start`: a thread that outlived its fake also marks the threads that it starts."""
+    """Replace `Thread.start`: if the current thread has outlived its fake, the new thread is treated the same way."""
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
@@ -81,12 +82,12 @@ def start_thread(original: Any) -> Any:
 
 
 def start_process(original: Any) -> Any:
-    """Replace multiprocessing's `BaseProcess.start`: a child refuses calls once it has unpickled the process object."""
+    """Replace multiprocessing's `BaseProcess.start`: a child refuses calls when it has unpickled its process object."""
     return pools.starting(original, "_converse_harness", refuse_in_child)
 
 
 def refuse_in_child() -> pools.InChild | None:
-    """Return an object that, unpickled in a child, makes the child refuse calls; None while no fake is open."""
+    """Return an object that makes a child refuse calls when the child unpickles it; None while no fake is open."""
     return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
 
@@ -96,9 +97,10 @@ def _refuse(parent: int) -> None:
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:
-    """Return a replacement for functions that start a program and take its environment as `env`, by name or position.
+    """Return a decorator for a function that starts a program: the program's environment is `away_from_bedrock(env)`.
 
-    Without `env`, or with None, the program gets this process's environment.
+    `position` is the index of the argument `env`, which may also be passed by name. Without `env`, or with None, the
+    environment of this process is used.
     """
 
     def replace(original: Any) -> Any:
@@ -117,12 +119,15 @@ def _with_environment(position: int) -> Callable[[Any], Any]:
 
 
 popen = _with_environment(11)
-subprocess_of_loop = _with_environment(sys.maxsize)  # `env` only by name: the positional arguments are the program's
+subprocess_of_loop = _with_environment(sys.maxsize)  # positional arguments are the program's, never `env`
 posix_spawn = _with_environment(2)
 
 
 def execv(original: Any) -> Any:
-    """Replace `os.execv`, which `execl`, `execvp` and, in a forked child, `os.spawnv` also call."""
+    """Replace `os.execv`: while a fake is open, call `os.execve`, which changes the new program's environment.
+
+    `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
+    """
 
     @functools.wraps(original)
     def execute(path: Any, args: Any, /) -> Any:
@@ -132,7 +137,7 @@ def execv(original: Any) -> Any:
 
 
 def execve(original: Any) -> Any:
-    """Replace `os.execve`, whose last argument is the environment."""
+    """Replace `os.execve`: while a fake is open, the new program's environment is `away_from_bedrock(env)`."""
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:
@@ -146,7 +151,7 @@ def execve(original: Any) -> Any:
 
 
 def system(original: Any) -> Any:
-    """Replace `os.system`: the command sets the variables, because this process's environment must not change."""
+    """Replace `os.system`: the shell command sets the variables first; this process's environment must not change."""
 
     @functools.wraps(original)
     def run(command: Any) -> Any:
@@ -166,7 +171,10 @@ def system(original: Any) -> Any:
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
-    """Return a copy of `env` (None: this process's environment) that leads all requests to Bedrock to the loopback."""
+    """Return a copy of `env` whose variables direct all requests for Bedrock to the loopback.
+
+    If `env` is None, this process's environment is copied.
+    """
     child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
     proxy = _proxy_for(child)
     everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
@@ -185,7 +193,7 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
 
 
 def refused() -> list[str]:
-    """Return a message for each refusal of any proxy since the last call of this function."""
+    """Return a message for each request that a proxy has refused since the last call of this function."""
     global _read
     if not (_running or _forked):
         return []  # this runs for every test, and opening the file would be its slowest step
@@ -200,9 +208,9 @@ def refused() -> list[str]:
 
 
 def _proxy_for(env: Mapping[str, str]) -> str | None:
-    """Return the URL of the proxy for a program with this environment, starting the proxy if needed.
+    """Return the URL of the proxy for a program with this environment, and start the proxy if it does not run yet.
 
-    None if the proxy cannot start or cannot forward through the user's own proxy.
+    Return None if the proxy cannot start, or cannot forward requests through the user's own proxy.
     """
     users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
     if any(each.url in users for each in _running.values()):
@@ -231,7 +239,7 @@ def _started(users: tuple[str, str, str]) -> _Running:
     with process.stdout:
         port = int(process.stdout.readline())
     if os.name == "posix":
-        process.wait()  # it has forked the proxy and ends
+        process.wait()  # this process has forked the proxy and ends
     if not _running:
         atexit.register(_end)
     return _Running(f"http://127.0.0.1:{port}", process.stdin)
@@ -246,7 +254,7 @@ def _end() -> None:
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the proxy variables for a program; requests to the loopback do not use the proxy."""
+    """Return the variables that set `url` as a program's proxy, except for requests to the loopback."""
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
     past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")

@@ -1,4 +1,4 @@
-"""Ready-made boto clients, and the environment variables that lead any client to a fake."""
+"""Create boto clients, and the environment variables that make any client send its requests to a fake."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ACCESS_KEY: Final = "converse-harness-dummy-key"
 SECRET_KEY: Final = "converse-harness-dummy-secret"
 BEARER_TOKEN: Final = "converse-harness-dummy-token"
 REGION: Final = "us-east-1"
-"""The region of a client for which none is configured."""
+"""The region of a client without a configured region."""
 
 ENDPOINTS: Final = (
     "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
@@ -47,7 +47,7 @@ LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that lead a program's Bedrock clients to `url` without a proxy.
+    """Return the environment variables with which a program's Bedrock clients send requests to `url`, without a proxy.
 
     `outer` is the environment to which the variables will be added; its NO_PROXY entries are kept.
     """

@@ -1,4 +1,4 @@
-"""A fake as a decorator for a function, a generator function, or each test of a class."""
+"""Decorate a function, a generator function or a test class, so that it runs under a fake."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _function_under(function: Any, entered: Entered) -> Any:
 
 
 def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
-    """Put a new fake around each test of a class, in place of a base class's fake, and return the class itself."""
+    """Make each test of a class run under a new fake, and return the class. A base class's fake is replaced."""
     tests = dict(_tests_of(kind))
     if not tests:
         raise TypeError(_NO_TESTS.format(made_by=made_by, name=kind.__qualname__))
@@ -155,7 +155,7 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 class _OfTest:
-    """Holds the fake of one unittest test, and the exception of the test if it raised one."""
+    """Holds the fake of one unittest test, and the exception that the test raised, if any."""
 
     def __init__(self, test: Any, fake: OpenedFake) -> None:
         self._test = test
@@ -163,7 +163,7 @@ class _OfTest:
         self._error: Exception | None = None
 
     def open(self) -> None:
-        """Open the fake, and close it after tearDown and the cleanups that setUp added."""
+        """Open the fake, and register a cleanup that closes it after tearDown and after the cleanups of setUp."""
         self._fake.__enter__()
         setattr(self._test, _HELD, self)
         self._test.addCleanup(self._close)
@@ -175,7 +175,7 @@ class _OfTest:
         self._fake.__exit__(None if error is None else type(error), error, None)
 
     def __enter__(self) -> None:
-        """Begin setUp or the test, whose exception is kept: after an exception, unused replies are not reported."""
+        """Begin setUp or the test. `__exit__` keeps an exception, because unused replies are not reported after one."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):

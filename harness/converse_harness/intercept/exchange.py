@@ -1,4 +1,4 @@
-"""The interfaces of fakes for transports, the exchange of one call in progress, and refusals."""
+"""The interfaces through which transports use fakes, and the refusal of calls."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class TransportExchange(Protocol):
 
     @property
     def taken(self) -> SentChunks:
-        """The list to which the transport appends each chunk that the client took."""
+        """The record of the chunks that the client received; the transport adds each of them."""
         ...
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the call ended: "complete", "closed by client" or "cut". Transports call this method exactly once.
 
-        A finalizer may call it, in any thread and between any two lines, so it must take only re-entrant locks.
+        A finalizer may call it, in any thread and between any two lines, so the method must take only re-entrant locks.
         """
 
 
 class CallExchange(TransportExchange, Protocol):
-    """An exchange with its Call, to which retry waits are added later."""
+    """A TransportExchange with its Call. The waits before retries are added to the Call later."""
 
     @property
     def call(self) -> Call | None:
@@ -51,7 +51,7 @@ class CallExchange(TransportExchange, Protocol):
 
 
 class BlockingFake(Protocol):
-    """The interface of a fake for calls that it does not answer."""
+    """The part of a fake's interface that is also needed for calls which the fake does not answer."""
 
     @property
     def sleeps(self) -> bool:
@@ -60,11 +60,11 @@ class BlockingFake(Protocol):
 
     @property
     def records(self) -> bool:
-        """Whether calls may go to the real service; the network is then open, with real keys and real waits."""
+        """Whether calls may go to the real service. If so, the network is open, and keys and waits are real."""
         ...
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Report a skipped retry wait of this many seconds after `call`, which is None if it is unknown."""
+        """Report that a retry wait of this many seconds after `call` was skipped; None if the call is unknown."""
 
     def block(self, error: BlockedConnection) -> None:
         """Record a refused connection, so that the test fails even where the error is swallowed."""
@@ -84,7 +84,7 @@ class OpenFake(BlockingFake, Protocol):
 class RefusingFake:
     """A stand-in for a fake that cannot answer boto clients; it refuses every call with one message.
 
-    `behind` is the fake to which refusals are reported; None in another process, where the error is only raised.
+    `behind` is the fake to which refusals are reported. It is None in another process, where refusals are only raised.
     """
 
     def __init__(self, message: str, behind: BlockingFake | None = None) -> None:
@@ -92,12 +92,12 @@ class RefusingFake:
         self.behind = behind
 
     def message_for(self, library: str, host: str) -> str:
-        """Return the message for a refusal of this library's connection to this host; here always the same one."""
+        """Return the message for a refused connection of this library to this host. It is always the same message."""
         return self.message
 
     @property
     def records(self) -> bool:
-        """Whether `behind` records; then its own transport forwards calls."""
+        """Whether the fake `behind` records calls. If so, that fake's own transport forwards them."""
         return self.behind is not None and self.behind.records
 
     @property
@@ -106,7 +106,7 @@ class RefusingFake:
         return self.behind is not None and self.behind.sleeps
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
-        """Report the refusal of the call to `behind`, and raise it. Raises BlockedConnection."""
+        """Refuse the call: report a BlockedConnection to `behind`, and raise it."""
         raise refuse(self, self.message)
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
@@ -148,7 +148,7 @@ def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
 
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
-    """Return the response headers after the current `Date`, from which clients compute their clock skew."""
+    """Return the current `Date` and the response headers. Clients compute their clock skew from `Date`."""
     return [("Date", http_date()), *exchange.response.headers]
 
 

@@ -35,7 +35,7 @@ from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
-"""Whether a test fails if it left replies unused, or if it made an unexpected call."""
+"""Whether a test fails ("fail") or not ("allow") after unused replies, or after an unexpected call."""
 
 
 class Settings(TypedDict, total=False):
@@ -131,7 +131,7 @@ class Fake:
     # Methods for tests: scripting
 
     def script(self, *replies: Responder | Replies) -> Scripted:
-        """Append replies, which are used in this order, or recordings, each of which answers the requests in it.
+        """Append replies, which are used in this order, or recordings, which answer the requests that they contain.
 
         Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
         """
@@ -151,8 +151,7 @@ class Fake:
         tool: Pattern | None = None,
         turn: int | None = None,
     ) -> When:
-        """Script the calls that meet all of these conditions; if several `when` match a call, the first one written
-        wins.
+        """Script the calls that meet all of these conditions; if several `when` match, the first one applies.
 
         A string is a glob over the whole text, a compiled pattern is searched; `tool` holds if any tool's name matches;
         `turn` counts the model's answers in the conversation from 1. Raises ReplyError without any condition.
@@ -249,9 +248,9 @@ class Fake:
                 raise unused
 
     def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
-        """Raise problems that were not raised before, except unused replies.
+        """Raise the first problem that was not raised before; unused replies are not checked.
 
-        The first `since` problems are skipped; another caller raises them.
+        The first `since` problems are skipped, because another caller raises them.
         """
         __tracebackhide__ = True
         for said in refused():
@@ -271,7 +270,7 @@ class Fake:
         return problems + self._unused()
 
     def _unused(self) -> list[Exception]:
-        """Return the UnusedReplies error in a list; an empty list if all were used or `unused` is "allow"."""
+        """Return a list with the UnusedReplies error; it is empty if all replies were used or `unused` is "allow"."""
         unused = self.endpoint.script.unused() if self._strict_unused else []
         return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
 
@@ -307,7 +306,7 @@ class Fake:
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:
-        """Share the other fake's lock, so that two fakes of two transports can play one recording."""
+        """Use the other fake's lock for both fakes, so that two fakes of two transports can replay one recording."""
         self.lock = other.lock
 
     @property
@@ -316,7 +315,7 @@ class Fake:
         return self.endpoint.runs_functions
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Note that a retry wait of this many seconds was skipped after `call`.
+        """Record that a retry wait of this many seconds was skipped after `call`.
 
         If `call` is None, the wait is added to the last failed call that has no wait yet.
         """
@@ -333,7 +332,7 @@ class Fake:
     # Opening and closing
 
     def _transport(self) -> AbstractContextManager[object]:
-        """Return the context manager that is entered when the fake opens and exited when it closes."""
+        """Return the context manager that the fake enters when it opens and exits when it closes."""
         return nullcontext()
 
     def open(self) -> Self:
@@ -343,7 +342,7 @@ class Fake:
         return self
 
     def close(self) -> None:
-        """Stop answering calls, without checking for problems. A second call does nothing."""
+        """Stop answering calls, without checking for problems. Closing a closed fake does nothing."""
         try:
             self._stack.close()
         finally:
@@ -354,7 +353,7 @@ class Fake:
         self._was_open = True
         _times_opened += 1
         if not _open:
-            refused()  # discard refusals of child processes from before any fake was open
+            refused()  # discard refusals from the time when no fake was open
         _open.add(self)
 
     def __enter__(self) -> Self:

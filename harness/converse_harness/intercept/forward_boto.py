@@ -31,7 +31,7 @@ def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
 
 
 def capture_response(original: Any) -> Any:
-    """Replace `AWSResponse.__init__`, also aiobotocore's: it runs after the head arrived, before the body is read."""
+    """Replace `AWSResponse.__init__` of botocore and aiobotocore: wrap the raw response before its body is read."""
 
     @functools.wraps(original)
     def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it replaces one
@@ -45,7 +45,7 @@ def capture_response(original: Any) -> Any:
 
 
 def with_capturing_content(raw: Any, capture: Capture) -> Any:
-    """Return the response of httpx or aiohttp with a stream that reports the bytes that the client reads."""
+    """Return the raw response of httpx or aiohttp, whose stream now reports the bytes that the client reads."""
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[type(raw).__module__.partition(".")[0]]
         raw.stream = of_library(CapturingBody, library, "AsyncByteStream")(raw.stream, capture)
@@ -55,7 +55,7 @@ def with_capturing_content(raw: Any, capture: Capture) -> Any:
 
 
 _WHOLE: Final = 65_536
-"""The size in bytes from which a captured piece grows no more; until then, parts of one HTTP chunk are joined."""
+"""The size in bytes up to which parts of one HTTP chunk are joined to one captured piece."""
 
 
 def _reading(name: str) -> Any:
@@ -68,7 +68,10 @@ def _reading(name: str) -> Any:
 
 
 class _CapturingContent:
-    """Wraps aiohttp's StreamReader, whose instances accept no new attributes; the methods have the same behaviour."""
+    """Wraps aiohttp's StreamReader, and reports the bytes that its methods return and the end of the body.
+
+    It is a wrapper because methods of a StreamReader instance cannot be replaced.
+    """
 
     def __init__(self, content: Any, capture: Capture) -> None:
         self.content = content
@@ -81,7 +84,7 @@ class _CapturingContent:
     )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("iter_"):  # the iterators that these return call the methods above
+        if name.startswith("iter_"):  # these methods return iterators, which call the methods above
             return functools.partial(getattr(self.content.__class__, name), self)
         return getattr(self.content, name)
 
@@ -105,7 +108,7 @@ class _CapturingContent:
         return data, ends
 
     async def reading(self, coming: Awaitable[Any]) -> Any:
-        """Await the result of a read; if the read raises an error, report it and the bytes read before."""
+        """Await the result of a read. If the read raises an error, report the error and the bytes read before it."""
         try:
             return await coming
         except Exception as error:  # CancelledError is not caught: after a cancelled read, the client may read again

@@ -1,11 +1,11 @@
 """The guard: blocks all connections to Bedrock that no transport covers, while a fake is open or, with `session_guard`,
 during the whole session.
 
-Calls that a transport answers never get here. All other code that looks up, connects to or writes to a Bedrock host
-gets a BlockedConnection, which names the transport to open; the fake keeps this error, so that the test fails even if
-the code swallows it. Hosts are checked when a connection begins, and again when a request is written, because its
-connection may be older than the fake. `patch_points` lists the patched functions; `reads` finds the host in their
-arguments.
+Calls that a transport answers do not reach this module. All other code that looks up, connects to or writes to a
+Bedrock host gets a BlockedConnection, which names the transport to open. The fake keeps this error, so that the test
+fails even if the code swallows it. Hosts are checked when a connection begins, and again when a request is written,
+because the connection may be older than the fake. The module `patch_points` lists the patched functions; the module
+`reads` finds the host in their arguments.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _LIBRARIES: Final = {
     "pycurl": _SERVER,
     "urllib3": _SERVER,
 }
-"""The transport that the error recommends for each library; `_message` searches the call stack for one of them."""
+"""The transport that the error message recommends for each library. `_message` finds the library on the call stack."""
 
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
-"""Audit events of Python, with the index of the argument that is the host or a socket address."""
+"""Maps Python's audit events to the index of the argument that contains the host or socket address."""
 
 _BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
@@ -59,7 +59,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        # Here no fake could answer a boto call, so botocore is named as the caller rather than its HTTP library.
+        # No fake could answer a boto call here, so the message names botocore rather than botocore's HTTP library.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
@@ -67,7 +67,10 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
 
 
 def raise_blocked(error: Exception) -> None:
-    """Raise the BlockedConnection that `error` wraps, if any; botocore would retry the wrapping error."""
+    """Raise the BlockedConnection that `error` wraps, if there is one.
+
+    Otherwise botocore would treat `error` as a connection failure and retry.
+    """
     seen: BaseException | None = error
     while seen is not None and not isinstance(seen, BlockedConnection):
         seen = seen.__cause__ or seen.__context__
@@ -80,4 +83,4 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         check(host_of(args[_EVENTS[event]]))
 
 
-sys.addaudithook(_audit)  # permanent, so this module is imported only with the first patch
+sys.addaudithook(_audit)  # an audit hook is permanent, so this module is imported only with the first patch

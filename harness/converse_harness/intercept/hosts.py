@@ -1,4 +1,4 @@
-"""Recognise Bedrock's hosts, and find the host in the bytes of a request."""
+"""Recognise the host names of Bedrock, and find the host in the bytes of a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOMAINS: Final = (
     "csp.hci.ic.gov",
     "api.aws.hci.ic.gov",
 )
-"""AWS's domains: a plain and a dual-stack one for each partition of botocore's `partitions.json`."""
+"""AWS's domains: for each partition in botocore's `partitions.json`, the normal domain and the dual-stack domain."""
 
 _HOSTS: Final = re.compile(
     r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips, or a subdomain
@@ -33,10 +33,12 @@ _HOSTS: Final = re.compile(
     rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})$",
     re.IGNORECASE,
 )
-"""A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
+"""Matches a host of any Bedrock service.
+
+Examples: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce.amazonaws.com`."""
 
 _UNSEEN: Final = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]")
-"""The characters that IDNA removes from a host name (RFC 3454, table B.1)."""
+"""Matches the characters that IDNA removes from a host name (RFC 3454, table B.1)."""
 
 
 def text(value: object) -> str:
@@ -74,17 +76,17 @@ _SEARCHED: Final = 65_536
 
 
 def written_in(data: Any) -> tuple[str | None, str | None] | None:
-    r"""Return the host in the target (None for a path) and in the Host header of the HTTP/1 request that `data` begins.
+    r"""Return the host in the target (None for a path) and the host in the Host header of an HTTP/1 request.
 
-    If `data` is a list of buffers, only the first is searched. This runs at every write, so the result is None as soon
-    as the bytes cannot be a request with "bedrock" in it.
+    `data` is the start of the request; if it is a list of buffers, only the first buffer is searched. The result is
+    None if `data` does not start a request, or does not contain "bedrock". This function runs at every write.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
     """
     try:
         head = _HEAD.match(data)
-    except TypeError:  # a list of buffers; for any other type the write itself raises
+    except TypeError:  # `data` is a list of buffers, or of a type for which the write itself raises an error
         return written_in(data[0]) if isinstance(data, list | tuple) and data else None
     if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
         return None
@@ -98,7 +100,7 @@ def named(header: bytes | str) -> str | None:
 
 
 def host_of(address: Any) -> Any:
-    """Return the host of a socket address: the first item of a tuple; any other address is itself the host."""
+    """Return the host of a socket address: the first item if it is a tuple, otherwise the address itself."""
     return address[0] if address.__class__ is tuple and address else address
 
 

@@ -1,7 +1,7 @@
 """The httpx transport: transports for single clients, and a respx route for clients that the tested code creates.
 
-httpx2 has the same classes as httpx under another name, but respx does not patch it. The same code makes transports for
-single httpx2 clients; all other httpx2 clients are answered by a patch of httpx2's transports (`patch_points`).
+The package httpx2 has the same classes as httpx, but respx does not patch it. The same code creates transports for
+single httpx2 clients. For all other httpx2 clients, `patch_points` lists a patch of httpx2's transports.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class HttpxFake(Fake):
     """A fake Bedrock for httpx: it answers every client while it is open; `.httpx_transport` and
     `.httpx_async_transport` are for single clients.
 
-    Clients that the code under test builds are answered if they request a Bedrock host; other hosts, and the test's own
-    respx mocks, are not affected.
+    The fake answers clients that the code under test creates, if they send a request to a Bedrock host. Requests to
+    other hosts, and the test's own respx mocks, are not affected.
 
     >>> import httpx
     >>> from converse_harness import reply
@@ -62,7 +62,7 @@ class HttpxFake(Fake):
     transport = "httpx"
 
     def _warn_if_not_open(self) -> None:
-        """Do not warn: while the fake is closed, a client with its transport gets a BlockedConnection."""
+        """Do not warn, because a client with the transport of a closed fake gets a BlockedConnection anyway."""
 
     @property
     def httpx_transport(self) -> httpx.BaseTransport:
@@ -98,12 +98,12 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # Called again in case an interrupt stopped the first call; calling it twice does nothing.
+            # An interrupt may have stopped the first call of `_leave`; calling it twice does no harm.
             registry.locked(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
-    """Add one route per respx mocker to `routes`, and start respx. Raises TransportError if respx is unfit."""
+    """Add a route per respx mocker to `routes`, and start respx. Raises TransportError if respx is not as expected."""
     try:
         from httpcore import AsyncConnectionPool, ConnectionPool
         from respx.mocks import HTTPCoreMocker, Mocker
@@ -114,7 +114,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
     before = {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}
     runs_already = bool(HTTPCoreMocker.routers)
     for route in routes:
-        # Our route comes before the test's own mocks: it takes requests to Bedrock and leaves all others to the mocks.
+        # Our route is before the test's own mocks: it answers requests to Bedrock and leaves all others to the mocks.
         route.mocker.routers.insert(0, route)
     HTTPCoreMocker.start()
     # If respx did not replace these methods of httpcore's pools, requests would reach the real network.
@@ -123,7 +123,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
 
 
 def _leave(routes: list[_Route]) -> None:
-    """Undo `_enter`, even if that was interrupted."""
+    """Undo `_enter`, even if an interrupt stopped it."""
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -134,7 +134,7 @@ def _unhooked(found: str) -> TransportError:
 
 
 class _Route:
-    """Our router in a respx mocker: answers requests to Bedrock hosts, and leaves all others to the other routers.
+    """Our router in a respx mocker: it answers requests to Bedrock hosts, and leaves all others to the other routers.
 
     A real respx router with a pass-through route at its end would hide the mocks of the other routers.
     """
@@ -146,28 +146,28 @@ class _Route:
         self._fake = fake
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a synchronous client. Raises respx's exceptions as `_to_the_others` does."""
+        """Answer a synchronous client. Raises the exceptions of `_to_the_others` for a request that is not for us."""
         import httpx
 
         return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer an asynchronous client. Raises respx's exceptions as `_to_the_others` does."""
+        """Answer an asynchronous client. Raises the exceptions of `_to_the_others` for a request that is not for us."""
         import httpx
 
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """Return this route's fake.
+        """Return the fake of this route.
 
-        Raises as `_to_the_others` does if the host is not Bedrock's, or while the newest fake forwards calls.
+        Raises the exceptions of `_to_the_others` if the host is not Bedrock's, or while the newest fake forwards calls.
         """
         if not is_bedrock_host(request.url.host) or recording_is_on():
             self._to_the_others(request)
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Raise respx's exception that passes the request to the test's own routers, or without any to the network."""
+        """Raise the exception that makes respx use the test's own routers or, if there are none, the network."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):

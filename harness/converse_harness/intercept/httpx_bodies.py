@@ -1,4 +1,4 @@
-"""Convert requests and responses of httpx. The library is a parameter, because httpx2 has the same API."""
+"""Convert requests and responses of httpx. The library is passed as `httpx`, because httpx2 has the same API."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """Convert a fully read httpx request to a Request; a gateway's path prefix, if there is one, is removed."""
+    """Convert an httpx request, whose body was read, to a Request. The path prefix of a gateway is removed."""
     target = request.url.raw_path.decode("ascii")
     whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
     starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
@@ -86,7 +86,7 @@ class _HttpxBody:
         return iter(self._reader)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        from anyio import sleep  # works on asyncio and trio; httpx depends on anyio
+        from anyio import sleep  # anyio works on asyncio and trio, and httpx depends on it
 
         reader = self._reader
         while (chunk := reader.chunk) is not None:
@@ -108,12 +108,12 @@ class _HttpxBody:
 
 @cache
 def of_library(kind: type, httpx: Any, *bases: str) -> Any:
-    """Derive a subclass of `kind` from the library's base classes, because the library checks with isinstance."""
+    """Return a subclass of `kind` and the library's base classes, because the library checks types with isinstance."""
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 
 _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
-"""Headers that describe an encoded body and are wrong for the decoded one."""
+"""Headers of a compressed body, which are wrong for the decoded body."""
 
 
 def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
@@ -124,7 +124,7 @@ def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
     pairs = _pairs(response.headers)
     if isinstance(response.stream, httpx.ByteStream):  # a complete body: the client does not read the stream
         whole = b"".join(response.stream)
-    elif response.is_stream_consumed:  # already read: only the decoded bytes are left
+    elif response.is_stream_consumed:  # the stream was already read: only the decoded bytes are available
         whole = response.content
         pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
     else:

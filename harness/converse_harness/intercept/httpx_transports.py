@@ -40,8 +40,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class _HttpxRegistration(NamedTuple):
     """An open fake that gets httpx requests, and the id of the process that opened it.
 
-    `upstream` is the address that replaces Bedrock, or "". `respx`: the fake answers httpx clients through respx, so
-    the patched httpx transports use the fake only while it records.
+    `upstream` is the URL that replaces Bedrock, or "". `respx`: the fake answers httpx clients through respx, so the
+    patched httpx transports use this fake only while it records.
     """
 
     fake: Fake
@@ -51,12 +51,12 @@ class _HttpxRegistration(NamedTuple):
 
 
 _open: list[_HttpxRegistration] = []
-"""Newest first. Loops iterate over a copy, because other threads may change the list meanwhile."""
+"""The open fakes, newest first. Loops iterate over a copy, because other threads may change the list meanwhile."""
 
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """Within the `with` block, this fake gets the requests of httpx and httpx2 to Bedrock or to `upstream`.
+    """Let this fake handle the httpx and httpx2 requests to Bedrock or `upstream` within the `with` block.
 
     Raises ReplyError if `upstream` is not a URL.
     """
@@ -69,14 +69,14 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 
 def recording_is_on() -> bool:
-    """Whether the newest fake forwards calls; if so, no older fake answers."""
+    """Whether the newest fake forwards calls. If so, older fakes do not answer."""
     opened = next(iter(_open), None)
     return opened is not None and opened.fake.records
 
 
 def _address_of(url: str) -> str:
-    """Normalize a URL, with port and final slash, for comparing prefixes. Raises ReplyError if it is no HTTP URL."""
-    with suppress(ValueError):  # urlsplit cannot parse it
+    """Return the URL with port and final slash, to compare prefixes. Raises ReplyError if it is not an HTTP URL."""
+    with suppress(ValueError):  # urlsplit cannot parse the URL
         parts = urlsplit(url)
         if parts.hostname and parts.scheme in _PORTS:
             port = parts.port or _PORTS[parts.scheme]
@@ -111,14 +111,14 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """The newest fake; None if the request is not for Bedrock, or another transport or respx handles the request."""
+    """Return the newest fake; None if the request is not for Bedrock, or if another transport or respx handles it."""
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
     if opened.fake.records:
         # If another transport of ours is forwarding this call, that transport captures the call.
         return opened.fake if FORWARDED.get() is None and registry.CURRENT_CALL.get() is None else None
-    # For such a fake, respx answers the clients of httpx.
+    # If `respx` is set, respx answers the clients of httpx, but not those of httpx2.
     return None if opened.respx and library_of(transport).__name__ == "httpx" else opened.fake
 
 
@@ -141,12 +141,12 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """Make a transport as `recording_transport` does, for an asynchronous `inner`."""
+    """Make a transport as `recording_transport` does; `inner` is an asynchronous transport or None."""
     return recording_transport(library, fake, inner, "handle_async_request")
 
 
 def library_of(inner: object) -> ModuleType:
-    """Return the library that a transport comes from; httpx if no loaded library matches."""
+    """Return the library, httpx or httpx2, whose base class `inner` has; httpx if no loaded library matches."""
     import httpx
 
     loaded = [sys.modules[name] for name in _LIBRARIES if name in sys.modules]
@@ -251,7 +251,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return response_of(httpx, exchange, request, started)
 
 
-# The functions below replace methods of httpx and httpx2, which `patch_points` lists.
+# Replacements for methods of httpx and httpx2; the table in `patch_points` lists the replaced methods.
 
 
 def handle_request(original: Any) -> Any:
@@ -268,7 +268,7 @@ def handle_request(original: Any) -> Any:
 
 
 def handle_async_request(original: Any) -> Any:
-    """Replace `AsyncHTTPTransport.handle_async_request` in the same way."""
+    """Replace `AsyncHTTPTransport.handle_async_request`: the newest fake answers or captures requests to Bedrock."""
 
     @functools.wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:

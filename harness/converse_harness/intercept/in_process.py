@@ -24,7 +24,7 @@ class BotoFake(Fake):
 
     transport = "boto"
     made_by: ClassVar[str] = "fake_converse"
-    """Name of the public function that creates objects of this class, for error messages."""
+    """The name of the public function that creates objects of this class; error messages contain it."""
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)
