@@ -95,7 +95,7 @@ def function_named(name: str) -> Callable[[Any], Any]:
 
 
 class Patches:
-    """All points of one table, patched or restored together."""
+    """Patches or restores all points of one table together."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
@@ -174,7 +174,7 @@ class Patches:
                 self._give_back(point)
 
     def _replace_all(self, points: Sequence[Point]) -> None:
-        """Check all of these points, and then replace them. Raises TransportError."""
+        """Check all of these points, and only then replace their attributes. Raises TransportError."""
         for point, (holder, found) in [(point, self._check(point)) for point in points]:
             if holder is not None and point.replace is not None:
                 self._replace(point, point.replace, holder, found)
@@ -219,7 +219,7 @@ class Patches:
         elif original is not found:
             replacement = function_named(replace)(_as_function(found))
             self._made[point] = found, replacement
-        # Two threads may get here at once: both must use the record that was stored first.
+        # Two threads may run this at the same time; both must use the record that was stored first.
         made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)
         self._ours[record.replacement] = found
@@ -301,7 +301,7 @@ def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportEr
 
 
 def _reaches(function: Any, target: Any) -> bool:
-    """Whether `function` wraps `target` at any depth, by attribute, closure or partial."""
+    """Whether `function` wraps `target` at any depth: through attributes, closures or partials."""
     found = [function]
     for item in found:  # the list grows during the loop
         if item is target:

@@ -91,7 +91,7 @@ class ResponseReader:
             self._due, self.failure = None, error
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each chunk when it is due, for a blocking client. Raises the error that ends the answer early."""
+        """Yield each chunk when it is due, for a blocking client. If the answer ends early, raises the cause."""
         if self._stream is None or self._begun:
             return self._one_by_one()
         self._begun = True

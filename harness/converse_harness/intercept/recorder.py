@@ -145,8 +145,8 @@ def record(
 
     `mode` is "all" (record everything and replace the file), "new_episodes" (play what matches, record the rest),
     "once" (record if there is no file) or "none" (only play). `match` and `pace` control playing as for `recording`.
-    `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (in
-    `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). `redaction` lists replacements in the file, in
+    `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (for `trip.jsonl`:
+    in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). `redaction` lists replacements in the file, in
     addition to account ids and the signatures of URLs. Any other secret is replaced by `***`, and a MaskedSecretWarning
     names the place; an exchange with a secret that cannot be masked is left out. Further settings are those of a Fake.
 

@@ -165,7 +165,7 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         finally:
             close_fake(fake)
     finally:
-        # Repeated in case the first one is interrupted; closing twice does nothing.
+        # The fake is closed again in case the first close was interrupted; closing twice does nothing.
         close_fake(fake)
 
 
@@ -237,7 +237,7 @@ def blocking_fake() -> OpenFake | None:
 
 
 def closing() -> BlockingFake | None:
-    """The fake or, while no fake is open, the object of `stand_below` that blocks connections to Bedrock now.
+    """The fake that blocks connections to Bedrock now; while no fake is open, the object that `stand_below` set.
 
     None if connections are allowed.
     """

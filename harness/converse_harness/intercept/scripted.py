@@ -37,7 +37,7 @@ class Scripted:
 
     @property
     def unused(self) -> int:
-        """How many uses of these replies are left."""
+        """The number of calls that these replies still have to answer."""
         return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
 
     def __enter__(self) -> Self:

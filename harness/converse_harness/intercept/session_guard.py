@@ -1,4 +1,4 @@
-"""The guard of a whole session: refuses calls to Bedrock while no fake and no recording is open."""
+"""The guard of a whole pytest session; it refuses calls to Bedrock while no fake and no recording is open."""
 
 from __future__ import annotations
 

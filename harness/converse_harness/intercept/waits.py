@@ -11,7 +11,7 @@ from converse_harness.intercept.registry import CURRENT_CALL
 
 
 def _skips_of_call(seconds: float) -> bool:
-    """Whether a retry wait of the running call is skipped; a skipped wait is reported to the fake of the call."""
+    """Whether a retry wait of the running call is skipped; a skipped wait is reported to the call's fake."""
     held = CURRENT_CALL.get()
     if held is None or held.entry.responder.sleeps:
         return False

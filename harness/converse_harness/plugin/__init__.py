@@ -1,4 +1,4 @@
-"""The pytest plugin: its fixtures. The module `outcome` has the hooks that run around each test.
+"""The fixtures of the pytest plugin. The module `outcome` has the hooks that run around each test.
 
 Every pytest run of the environment loads this module, so it imports nothing heavy; fixtures import what they need.
 """

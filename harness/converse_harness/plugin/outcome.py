@@ -130,7 +130,7 @@ class Hooks:
             parametrize(metafunc)
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """With pytest-run-parallel: run tests that share a fake of this process in one thread."""
+        """With pytest-run-parallel: run tests that use a fake of the whole process in only one thread."""
         if any(map(config.pluginmanager.hasplugin, _PARALLEL)):
             from converse_harness.plugin.parameters import in_one_thread
 
@@ -216,7 +216,7 @@ class Hooks:
             if isinstance(said or error, UnusedReplies | None):
                 skip_where_only_streams(item)
         if said is not None and not isinstance(error, pytest.xfail.Exception):
-            raise said  # the only frame of ours that a failure shows, because pytest shows at least one
+            raise said  # a failure shows this frame and no other of ours; pytest shows at least one
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
         """The last problem that fails the test, or None. Every fake is checked now, so that none reports again later.
@@ -240,7 +240,7 @@ class Hooks:
         for ask in asked:
             try:
                 ask(last or error)
-            except Exception as said:  # noqa: BLE001 - whatever fails the test
+            except Exception as said:  # noqa: BLE001 - any exception fails the test
                 last = said.with_traceback(None)
         return last
 
@@ -283,7 +283,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
     def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
-        """Store in the recording whether the phase passed; add advice to errors, such as missing credentials."""
+        """Store in the recording whether the phase passed; add advice to errors of missing credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
             recording.advise(call.excinfo.value)

@@ -93,7 +93,7 @@ class RecordingRun:
         return self._queue
 
     def give(self, fake: Fake) -> None:
-        """Make a fake play and record for this test."""
+        """Make a fake play the recorded exchanges of this test, and record new ones."""
         if self._fakes:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
@@ -130,7 +130,10 @@ class RecordingRun:
             error.add_note(self.note)
 
     def end(self, *, failed: bool) -> None:
-        """Save the new exchanges and add lines to the summary; if saving fails, fail the test unless `failed`."""
+        """Save the new exchanges, and add lines to pytest's summary.
+
+        If saving fails, the test fails, unless `failed`: its teardown has failed already, or the run was interrupted.
+        """
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
         if passed and (left := self._unplayed()):

@@ -1,4 +1,4 @@
-"""Add calls and notes to reports, mask secrets in them, and print notes and verdicts at the end, also under xdist."""
+"""Add calls and notes to reports, mask secrets in reports, and print notes and verdicts at the end of a run."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Masking:
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
         self._own = own
-        """Secrets of this process, including those that its environment had in an earlier phase of the test."""
+        """Secrets of this process, including those that its environment contained in an earlier phase of the test."""
         self._done: set[int] = set()
 
     def report(self, report: Any) -> None:
@@ -108,7 +108,7 @@ class _Masking:
         return made.removeprefix(before) if made.startswith(before) else self.text(value)
 
     def value(self, value: Any) -> Any:
-        """Mask a part of an exception's representation; its objects are changed in place."""
+        """Mask a part of an exception's representation; the objects in this part are changed in place."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):

@@ -44,7 +44,7 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         },
     ),
 }
-"""Each setting of a whole run: its subject, and its choices with their meanings, the default first."""
+"""Setting of a whole run -> its subject, and its choices with their meanings; the first choice is the default."""
 
 NOTE: Final = "converse_note"
 """Name of a pytest user property in a test's teardown report; its value is a note as JSON."""
@@ -63,7 +63,7 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
         "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
     ),
 }
-"""Each setting that only the ini file has: its type, its default and its meaning."""
+"""Setting that only the ini file has -> its type, its default and its meaning."""
 
 _MARKED: Final = (*OF_FAKES, "guard", "models")
 """The arguments of the marker `converse`; `guard` is a setting of the test, and not of its fakes."""

@@ -162,7 +162,7 @@ class Tally:
 
 
 def arguments_of(item: pytest.Item) -> dict[str, Any]:
-    """The arguments of a test's recording markers, the closest first. Raises ReplyError."""
+    """The arguments of a test's markers `converse_recording`; the closest marker has priority. Raises ReplyError."""
     arguments: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(MARKER))):
         given: dict[str, Any] = dict(marker.kwargs)

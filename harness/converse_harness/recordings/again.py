@@ -1,4 +1,4 @@
-"""Recording a session again: a line that differs only in padding, times or generated ids keeps its old text."""
+"""Keep the old text of each line that differs only in padding, times or ids when a session is recorded again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""Keys of an answer's lines whose values change with each recording."""
+"""Keys in the lines of an answer. Their values change with each recording."""
 
 _IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """Members of an answer that contain generated ids; clients send these ids back."""
@@ -23,7 +23,7 @@ _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
 """The ending of the names of members and headers that contain durations."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""A word within a text that may be an id."""
+"""Matches a word that may be an id, within a longer text."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
@@ -149,7 +149,7 @@ def _ids(value: Any) -> Iterator[str]:
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """The objects with ids in a line of an answer, ordered by key and index. Each is a text without its ids."""
+    """The objects with ids in a line of an answer, ordered by key and index, each as a text without its ids."""
     if is_object(value):
         own = [_text(_without_chance(value))] if _IDS & value.keys() else []
         value = [value[key] for key in sorted(value)]

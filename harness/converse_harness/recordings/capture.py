@@ -173,7 +173,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with a frame, so that it is a stream; another recorder may have masked its Content-Type."""
+    """Whether a body begins with a frame and is a stream; an imported answer may have a masked Content-Type."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:

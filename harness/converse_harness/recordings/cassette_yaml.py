@@ -13,10 +13,10 @@ from yaml.resolver import Resolver
 
 _MAX_DEPTH: Final = 200
 _MAX_REPEATED: Final = 1_000_000
-"""The most values that aliases may repeat in one file: a few lines of YAML can stand for billions."""
+"""Maximum number of values that aliases may repeat in one file; a few lines of YAML could repeat billions of values."""
 
 _LONGEST_NUMBER: Final = 100
-"""Maximum length of a number in characters. Python may be unable to print a longer one, or parse it for minutes."""
+"""Maximum length of a number in characters. Python may fail to print a longer one, or need minutes to parse it."""
 
 _SAFE: Final = SafeConstructor()
 
@@ -32,7 +32,7 @@ class _Mapped(dict[Any, Any]):
 
 
 class Shallow(Resolver):
-    """Limits the nesting: PyYAML's composer recurses for each level, in C, and could overflow the stack."""
+    """Limits the depth of nesting, because PyYAML's composer recurses for each level and could overflow the stack."""
 
     depth = 0
 

@@ -1,4 +1,4 @@
-"""Reader of vcrpy cassettes, as vcrpy's own or a user's serializer writes them: YAML or JSON, plain or gzip.
+"""Read vcrpy cassettes: YAML or JSON, plain or gzipped, as vcrpy's or a user's serializer writes them.
 
 Two layouts are read, `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses": [...]}`.
 """

@@ -100,7 +100,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether a line is a padded content block delta with its time, as nearly all lines are."""
+    """Whether a line is a `contentBlockDelta` event with its time and padding, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
         return (
@@ -164,7 +164,7 @@ def _event_problems(line: Line) -> Iterator[str]:
 
 
 def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
-    """The reasons why an event outside AWS's model cannot be sent at all."""
+    """The reasons why an event that AWS's model does not contain cannot be encoded as a frame."""
     members = line[name]
     usual = {"code": str, "message": str}
     if name == ERROR_FRAME and is_object(members) and {key: type(each) for key, each in members.items()} != usual:
