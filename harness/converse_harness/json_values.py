@@ -1,6 +1,6 @@
 """Type guards and accessors for values parsed from JSON: requests, answers and schemas.
 
-For values written in Python there are the guards of `bedrock.findings`, which accept any mapping as an object.
+For values that a test writes in Python, the module `bedrock.findings` has guards that accept any mapping as an object.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def object_of(value: object) -> Mapping[str, Any]:
-    """Return the value if it is an object, otherwise an empty one: requests and edited files may contain anything."""
+    """Return the value if it is a JSON object, otherwise an empty object.
+
+    Requests and edited files may contain a value of any type.
+    """
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def objects_of(value: object) -> Sequence[Mapping[str, Any]]:
-    """Return the items of an array, each as `object_of` returns it; an empty list if the value is no array."""
+    """Return `object_of` of each item of an array; an empty list if the value is not an array."""
     return [object_of(each) for each in value] if is_array(value) else []
 
 
 def member_of(value: object, *path: str) -> Any:
-    """Return the value at a path of nested members; None if any of them is missing.
+    """Return the value at a path of nested members; None if a member of the path is missing.
 
     >>> member_of({"toolUse": {"name": "get_weather"}}, "toolUse", "name")
     'get_weather'

@@ -1,4 +1,4 @@
-"""A Note is a remark about a call; by default, it fails no test. Fakes hand notes in; the pytest plugin shows them."""
+"""Notes: remarks about calls, which fail no test by default. Fakes store them here; the pytest plugin shows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark about the call with this number; `kind` is its subject, such as a rule's name."""
+    """A remark about a call. `kind` is its subject, such as the name of a rule; `call` is the number of the call."""
 
     kind: str
     text: str
@@ -28,7 +28,7 @@ def hand_in(notes: Iterable[Note]) -> None:
 
 
 def take() -> list[Note]:
-    """Remove and return all notes that were handed in."""
+    """Remove and return all stored notes."""
     notes = [*_inbox.values()]
     _inbox.clear()
     return notes
@@ -36,7 +36,7 @@ def take() -> list[Note]:
 
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
-    """Isolate a pytest run within another: drop notes of the `with` block afterwards, and restore earlier notes."""
+    """Context manager for a pytest run inside another: it drops the notes of its block, and restores earlier notes."""
     before = take()
     try:
         yield

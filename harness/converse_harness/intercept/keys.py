@@ -1,8 +1,8 @@
 """Give Bedrock clients of botocore and aiobotocore dummy keys and a default region while a fake is open.
 
 The environment and all other services are unchanged. botocore signs a request before it sends the request, so the
-signer's keys are replaced. A client that is created under a fake looks up its real credentials when it first needs
-them.
+signer's keys are replaced. A client that is created under a fake looks up its real credentials only when a request to
+the real service needs them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=Fal
 
 @functools.lru_cache(maxsize=512)
 def is_bedrock(name: str) -> bool:
-    """Whether a service name, service id or endpoint prefix is one of Bedrock's, which fakes answer."""
+    """Whether a service name, service id or endpoint prefix belongs to a Bedrock service; fakes answer only these."""
     return name[:7].lower() == "bedrock"
 
 
@@ -35,12 +35,12 @@ class DummyCredentials:
     token = account_id = None
 
     def get_frozen_credentials(self) -> Any:
-        """Return these credentials; signers call it."""
+        """Return the dummy keys as botocore's ReadOnlyCredentials; signers call this method."""
         return _frozen_dummies()
 
 
 def _is_async(original: Any) -> bool:
-    """Whether a function is a coroutine function (aiobotocore's are), even if another tool wrapped it."""
+    """Whether a function, without the wrappers of other tools, is a coroutine function, as aiobotocore's are."""
     return iscoroutinefunction(unwrap(original))
 
 
@@ -55,12 +55,15 @@ class _AioDummyCredentials(DummyCredentials):
     """Credentials with fixed dummy keys, for aiobotocore's signers."""
 
     async def get_frozen_credentials(self) -> Any:
-        """Return these credentials; signers call it."""
+        """Return the dummy keys as botocore's ReadOnlyCredentials; signers await this method."""
         return _frozen_dummies()
 
 
 def sign_with_dummies(original: Any) -> Any:
-    """Replace `RequestSigner.get_auth_instance` or aiobotocore's: calls that a fake answers use dummy keys."""
+    """Replace `get_auth_instance` of botocore's or aiobotocore's signer: calls to Bedrock under a fake use dummy keys.
+
+    The keys of other calls to Bedrock are stored as secrets, which no recording may contain.
+    """
     is_async = _is_async(original)
     dummies, with_keys = (_AioDummyCredentials(), _remembered_async) if is_async else (DummyCredentials(), _remembered)
 
@@ -78,7 +81,7 @@ def sign_with_dummies(original: Any) -> Any:
 
 
 def _remembered(signer: Any, auth: Any) -> Any:
-    """Return `auth`, after storing its keys and token as secrets that no recording may contain."""
+    """Store the keys and the token of a Bedrock signer as secrets, which no recording may contain; return `auth`."""
     if is_bedrock(signer._service_id):
         from converse_harness.secrets import remember
 
@@ -100,7 +103,7 @@ def _dummy_token() -> Any:
 
 
 class DeferredCredentials:
-    """Credentials of a client created under a fake: the session's real credentials are looked up when first needed.
+    """Credentials of a client created under a fake; they look up the session's real credentials only when needed.
 
     A client that only calls a fake therefore never runs the credential chain and never contacts a metadata service. The
     same client can call the real service once no fake is open.
@@ -143,14 +146,17 @@ class _AioDeferredCredentials(DeferredCredentials):
         return None if frozen is None else frozen.account_id
 
     def _resolve(self) -> Any:
-        # An attribute cannot await the credential chain, so it returns the dummies until a request has run the chain.
-        # Likewise, aiobotocore's own refreshable credentials have no values before their first refresh.
+        # Reading an attribute cannot await the credential chain. Until a request has run the chain, the attributes
+        # have dummy values. (aiobotocore's own refreshable credentials have no values before their first refresh.)
         found = self._session._credentials
         return DummyCredentials() if found is None else found
 
 
 def defer_credentials(original: Any) -> Any:
-    """Replace `Session.get_credentials` or aiobotocore's: return deferred credentials while CREATING is true."""
+    """Replace `get_credentials` of botocore's or aiobotocore's session.
+
+    While CREATING is true, the replacement returns deferred credentials, unless the session already has credentials.
+    """
     is_async = _is_async(original)
 
     @functools.wraps(original)
@@ -163,9 +169,9 @@ def defer_credentials(original: Any) -> Any:
 
 
 def know_no_region(original: Any) -> Any:
-    """Replace `IMDSRegionProvider.provide` or aiobotocore's: return no region while CREATING is true.
+    """Replace `provide` of botocore's or aiobotocore's IMDSRegionProvider: return None while CREATING is true.
 
-    With `defaults_mode=auto` the original would contact the metadata service.
+    With `defaults_mode=auto` the original would contact the metadata service for a region.
     """
     is_async = _is_async(original)
 
@@ -183,7 +189,10 @@ async def _awaitable(value: object) -> object:
 
 
 def create_without_keys(original: Any) -> Any:
-    """Replace `Session.create_client` or aiobotocore's: under a fake, Bedrock clients need no credentials or region."""
+    """Replace `create_client` of botocore's or aiobotocore's session.
+
+    Under a fake, the replacement creates Bedrock clients even if no credentials and no region are configured.
+    """
     is_async = _is_async(original)
 
     @functools.wraps(original)
@@ -213,7 +222,10 @@ async def _created(client: Awaitable[Any]) -> Any:
 
 
 def _bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Bind the arguments, with a default region if none is set; None for another service, or if no fake answers."""
+    """Bind the arguments of `create_client` to its parameters, and add a default region if none is configured.
+
+    Returns None if no fake is open, or if the client is for another service than Bedrock.
+    """
     if registry.blocking_fake() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return None
     bound = signature(original).bind(session, *args, **kwargs)

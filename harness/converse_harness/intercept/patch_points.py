@@ -1,8 +1,8 @@
 """The table of all attributes of other libraries that are replaced while a fake is open.
 
 The patching, its error messages and the tests use this table. A replacement is named as `module.function` of this
-package. Its module is imported only if the attribute exists: without aiobotocore, `aioboto` is not loaded. A parameter
-list that ends in "..." allows further parameters.
+package. The module of a replacement is imported only if the attribute to replace exists: without aiobotocore, the
+module `aioboto` is not loaded. A parameter list that ends in "..." allows further parameters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from converse_harness.intercept.patches import ANY, Patches, Point
 
 _ME = ("self",)
 _SEND = ("self", "request")
-_REQUEST = ("request", "...")  # no `self`: other test tools replace these methods with functions that have none
+_REQUEST = ("request", "...")  # no `self`: other test tools replace these methods by functions without it
 _CALL = ("self", "request_dict", "operation_model")
 _RESPONSE = ("self", "url", "status_code", "headers", "raw")
 _ATTEMPT = ("self", "request", "operation_model", "context")
@@ -130,6 +130,6 @@ POINTS = (
     Point("os", "execv", ANY, "children.execv"),
     Point("os", "execve", ANY, "children.execve"),
 )
-"""The attributes to replace or check, with the parameters that each must have."""
+"""The attributes to replace or to check, each with the parameters that its function must have."""
 
 PATCHES = Patches(POINTS)

@@ -1,9 +1,9 @@
 """Replace attributes of other libraries while a fake is open, and restore them.
 
 A table of `Point`s lists the attributes; `Patches` replaces or restores all of them together. All points are checked
-before the first one is changed: the error names an incompatible library with its version, and nothing stays half
-patched. A library that is not imported yet is patched at its import (by a hook on `sys.meta_path`, present only while
-the patches are active).
+before the first one is changed. If a library is incompatible, nothing is patched, and the error names the library with
+its version. A library that is imported later is patched by an import hook, which is in `sys.meta_path` only while the
+patches are active.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ _SEARCHED = 100
 class Point:
     """One attribute of another library that is replaced, or only checked.
 
-    `parameters` are the exact parameter names of the function; "..." at the end allows others; None for a reference to
-    a module. `replace` names the function of this package that turns the original into our replacement; None if the
-    point is only checked. `mentions` are names that the function's code must use. `eager`: the module is imported when
-    the first fake opens. `since` is an attribute of the same module; in older releases, which lack it, the point does
-    not exist. `optional`: the point also does not exist while another tool has installed a class that lacks the
-    attribute (vcrpy, while a cassette is in use). `reads` describes the hosts that the guard reads from the call.
+    `parameters` are the exact names of the function's parameters; "..." at the end allows further ones. `parameters` is
+    None if the attribute is a module. `replace` names the function of this package that turns the original into our
+    replacement; None if the point is only checked. `mentions` are names that the function's code must use. `eager`: the
+    module is imported when a fake for boto clients opens. `since` names another attribute of the module; an older
+    release lacks that attribute, and the point is then skipped. `optional`: the point is also skipped while another
+    tool's class, which lacks the attribute, replaces the library's class (vcrpy does this while a cassette is in use).
+    `reads` describes the hosts that the guard reads from the call.
     """
 
     module: str
@@ -54,7 +55,7 @@ class Point:
 
     @cached_property
     def path(self) -> tuple[str, ...]:
-        """The names that lead from the module to the attribute's owner: a class name, or nothing."""
+        """The names between the module and the attribute: a class name, or none for an attribute of the module."""
         return tuple(self.attribute.split(".")[:-1])
 
     @cached_property
@@ -73,9 +74,10 @@ class Point:
 
 @dataclass(slots=True)
 class _Record:
-    """An active replacement; it stays in place while another tool's wrapper is on top of it.
+    """One replacement that was installed. Its record is kept while another tool's wrapper hides the replacement.
 
-    `added`: the holder inherits the original, so the replacement is deleted to restore it.
+    `holder` is the class or module with the attribute. `added`: the holder inherits the original, so that deleting the
+    replacement restores the original.
     """
 
     holder: Any
@@ -86,14 +88,14 @@ class _Record:
 
 @cache
 def function_named(name: str) -> Callable[[Any], Any]:
-    """Import a function of this package, named as `module.function`."""
+    """Import and return a function of this package; `name` is "module.function"."""
     module, _, function = name.partition(".")
     found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     return found
 
 
 class Patches:
-    """All points of one table, patched or restored together."""
+    """Patches or restores all points of one table together."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
@@ -105,11 +107,14 @@ class Patches:
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         """Maps every replacement ever installed to its original; another tool may reinstall a replacement later."""
         self._seen: frozenset[str] = frozenset()
-        """The modules of points that were imported when all points were last patched."""
+        """The modules with points that were already imported when the points were last patched."""
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
-        """Import required modules, and wait for imports in progress in other threads. Raises TransportError."""
+        """Prepare patching: import the modules of eager points, and wait until other threads have imported theirs.
+
+        `eager=False` imports no further module. Raises TransportError if an import fails.
+        """
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
         wanted = self._eager if eager else frozenset[str]()
@@ -122,7 +127,10 @@ class Patches:
                     raise _mismatch(name, f"{type(error).__name__}: {error}") from error
 
     def put_in(self) -> None:
-        """Patch every point of every imported module; active ones are skipped. Raises TransportError."""
+        """Patch all points of the modules that are imported; patched points stay as they are.
+
+        Raises TransportError if a library is not as expected.
+        """
         if self._seen and self._are_in():
             return
         if self._importing not in sys.meta_path:
@@ -134,7 +142,7 @@ class Patches:
     def _are_in(self) -> bool:
         """Whether every replacement is still in place, and no further module with points was imported meanwhile.
 
-        It calls no other function of ours, because every test with a fake runs it.
+        This method calls no other function of ours, because every test with a fake runs it.
         """
         modules = sys.modules
         for name in self._modules:
@@ -157,7 +165,7 @@ class Patches:
             self._give_back(point)
 
     def imported(self, module: ModuleType) -> None:
-        """Patch a module with points after its import. Raises TransportError, so that the import fails."""
+        """Patch the points of a module that was just imported. A TransportError makes the import fail."""
         there = [point for point in self._points if point.module == module.__name__]
         self._replace_all(there)
         if self._importing not in sys.meta_path:
@@ -166,13 +174,16 @@ class Patches:
                 self._give_back(point)
 
     def _replace_all(self, points: Sequence[Point]) -> None:
-        """Check all of these points, and then replace them. Raises TransportError."""
+        """Check all of these points, and only then replace their attributes. Raises TransportError."""
         for point, (holder, found) in [(point, self._check(point)) for point in points]:
             if holder is not None and point.replace is not None:
                 self._replace(point, point.replace, holder, found)
 
     def _check(self, point: Point) -> tuple[Any, Any]:
-        """Return the attribute's holder, None if the point does not exist in this version, and the attribute."""
+        """Check a point, and return the class or module that has the attribute, with the attribute.
+
+        Both are None if the point is skipped. Raises TransportError if the attribute is not as expected.
+        """
         holder = _holder(point)
         found = None if holder is None else _found(holder, point.name)
         record = self._records.get(point)
@@ -208,7 +219,7 @@ class Patches:
         elif original is not found:
             replacement = function_named(replace)(_as_function(found))
             self._made[point] = found, replacement
-        # Two threads may get here at once: both must use the record that was stored first.
+        # Two threads may run this at the same time; both must use the record that was stored first.
         made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)
         self._ours[record.replacement] = found
@@ -233,7 +244,7 @@ class Patches:
 
 
 def _holder(point: Point) -> Any:
-    """The module or class that has the attribute; None if the point does not exist in this version."""
+    """The module or class that has the attribute; None if the point is skipped (see `since` and `optional`)."""
     holder: Any = sys.modules[point.module]
     if point.since is not None and not hasattr(holder, point.since):
         return None
@@ -290,7 +301,7 @@ def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportEr
 
 
 def _reaches(function: Any, target: Any) -> bool:
-    """Whether `function` wraps `target` at any depth, by attribute, closure or partial."""
+    """Whether `function` wraps `target` at any depth: through attributes, closures or partials."""
     found = [function]
     for item in found:  # the list grows during the loop
         if item is target:
@@ -301,7 +312,10 @@ def _reaches(function: Any, target: Any) -> bool:
 
 
 def _as_function(found: Any) -> Any:
-    """Return a method as a plain function. A wrapt proxy is bound first; otherwise its wrapper gets no instance."""
+    """Return a method as a plain function.
+
+    The function binds a wrapt proxy before the call, because the proxy's wrapper gets the instance only then.
+    """
     kind = cast("type[object]", type(found))
     if kind is FunctionType or not isinstance(found, FunctionType):
         return found
@@ -318,6 +332,6 @@ def _below(item: Any) -> list[Any]:
     """The objects that a function or wrapper may call: those in its closure and its attributes."""
     if type(item) is FunctionType:
         return [vars(item).get("__wrapped__"), *gc.get_referents(*(item.__closure__ or ()))]
-    # Otherwise a method, partial, mock, wrapper class, or a wrapt proxy, whose `__class__` is that of a function.
+    # The item is a method, partial, mock, wrapper class or wrapt proxy. (The `__class__` of a proxy is a function's.)
     held = gc.get_referents(item, getattr(item, "__dict__", None))
     return [each for each in held if callable(each) and not isinstance(each, type)]

@@ -1,9 +1,10 @@
-"""Block Bedrock in workers that started before a fake opened: they check whether a fake is open in the parent.
+"""Block Bedrock in worker processes that started before a fake opened in their parent process.
 
-The plugin activates this. The parent signals through a file, which exists while calls to Bedrock are blocked. No file
-is written before the first worker starts, and a worker imports nothing heavy before it looks up a Bedrock host. Every
-multiprocessing child under the plugin loads this module, and the module's hooks live as long as the process. The module
-therefore imports and references little, as `imports` does (hence PYTEST_DONT_REWRITE).
+The pytest plugin activates this blocking. The parent signals through a file, which exists while calls to Bedrock are
+blocked. No file is written before the first worker starts, and a worker imports nothing heavy before it looks up a
+Bedrock host. Every multiprocessing child under the plugin loads this module, and the module's hooks live as long as the
+process. The module therefore imports and references little, and PYTEST_DONT_REWRITE stops pytest from rewriting it;
+the module `imports` has the same limits.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _parents: list[str] = []
 
 @cache
 def arm() -> None:
-    """Make workers that multiprocessing or fork starts from now on check the signal of this process."""
+    """Make all workers that multiprocessing or a fork starts from now on check the signal file of this process."""
     _forget_loaders()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_share, after_in_child=_forked)
@@ -43,7 +44,7 @@ def arm() -> None:
 
 
 def _forget_loaders() -> None:
-    """Replace pytest's loader of these modules, because it references the whole test run.
+    """Replace pytest's loader of this module and of `imports`, because that loader references the whole test run.
 
     The modules live as long as the process, because fork hooks cannot be unregistered.
     """
@@ -102,14 +103,17 @@ def _forked() -> None:
 
 
 def _ask(path: str) -> None:
-    """In a worker: check the parent's signal file at `path` from now on."""
+    """Make this process, which is a worker, check its parent's signal file at `path` from now on."""
     if not _parents:
         sys.addaudithook(_watch)
     _parents.append(path)
 
 
 class InChild:
-    """Calls a function when another process unpickles this object, which is an attribute of a process object."""
+    """An object that calls a function when another process unpickles the object.
+
+    `starting` sets the object as an attribute of a multiprocessing process, so that the child unpickles it.
+    """
 
     def __init__(self, act: Callable[..., object], *args: object) -> None:
         self._given = (os.getpid(), act, *args)
@@ -124,7 +128,7 @@ def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
 
 
 def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
-    """Wrap `BaseProcess.start`: while it runs, attribute `name` of the process object has the result of `make`."""
+    """Wrap `BaseProcess.start`, so that the process has an attribute `name`, made by `make`, while `start` runs."""
 
     @wraps(original)
     def start(self: Any) -> Any:
@@ -138,7 +142,7 @@ def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> An
 
 
 def _patch(module: Any) -> None:
-    """Patch `BaseProcess.start`, for workers that are not forked."""
+    """Patch `BaseProcess.start` of multiprocessing, for workers that are not forked."""
     while _hook in sys.meta_path:
         sys.meta_path.remove(_hook)
     process = module.BaseProcess
@@ -151,7 +155,7 @@ _hook = ImportHook((_PROCESSES,), _patch)
 def _watch(event: str, args: tuple[Any, ...]) -> None:
     if event not in _EVENTS:
         return
-    name = str(args[_EVENTS[event]])  # for an address: the text of the tuple, which contains the host
+    name = str(args[_EVENTS[event]])  # an address is a tuple; its text contains the host
     if not name.isascii() or "bedrock" in name.lower():
         _stand_below()
         from converse_harness.intercept import guard, hosts
@@ -161,7 +165,10 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @cache
 def _stand_below() -> None:
-    """Install a permanent guard when a Bedrock host is first looked up; it refuses while a parent's file exists."""
+    """Install a permanent guard, which refuses calls to Bedrock while the signal file of any parent exists.
+
+    A worker calls this function when it first looks up a Bedrock host.
+    """
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 

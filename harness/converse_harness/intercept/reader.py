@@ -1,4 +1,7 @@
-"""Read a response for a client in this process. No other code reports the chunks taken and the outcome."""
+"""Read a response for a client in this process.
+
+No other code reports which chunks the client received and how the call ended.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,11 @@ _FRAME: Final = itemgetter(0)
 class ResponseReader:
     """Gives the chunks of one response to a client in this process, and reports the outcome to the exchange.
 
-    The reader looks one chunk ahead: a response is complete when its last byte is taken, whether or not the client
-    reads again. `failure` is raised to the client instead of a normal end; so are exceptions of the script, after all
-    earlier chunks were taken. A pause longer than `patience` (the client's timeout in seconds) raises the error that
-    `timed_out` returns. Blocking clients iterate over the reader; others take each `chunk` when it is due.
+    The reader looks one chunk ahead: a response is complete when the client has the last byte, even if the client never
+    reads again. `failure` is an exception that is raised to the client in place of a normal end. An exception of the
+    script is raised in the same way, after all earlier chunks. A pause longer than `patience` (the client's timeout in
+    seconds) raises the error that `timed_out` returns. Blocking clients iterate over the reader; other clients read the
+    property `chunk`, wait for `pause()`, and call `take`.
     """
 
     __slots__ = (
@@ -65,7 +69,7 @@ class ResponseReader:
         chunks = response.chunks
         whole = failure is None and response.broken is None
         self._stream = chunks if isinstance(chunks, StreamChunks) and whole and not chunks.is_paced else None
-        """The chunks if they can be read in runs: a stream without pauses and breaks; otherwise None."""
+        """The chunks, if they can be read as lists of frames, without pauses and failures; otherwise None."""
         self._handed: list[bytes] = []
         self.taken = exchange.taken
         self.chunks = self.taken.begin(chunks, started)
@@ -87,7 +91,7 @@ class ResponseReader:
             self._due, self.failure = None, error
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each chunk when it is due, for a blocking client. Raises the error that ends the answer early."""
+        """Yield each chunk when it is due, for a blocking client. If the answer ends early, raises the cause."""
         if self._stream is None or self._begun:
             return self._one_by_one()
         self._begun = True
@@ -108,7 +112,7 @@ class ResponseReader:
             raise
 
     def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """Yield the chunks of a stream without pauses; no Python function runs per frame, for speed."""
+        """Yield the chunks of a stream without pauses. For speed, no Python function runs for each frame."""
         moments = map(self.taken.times.append, iter(monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
@@ -135,7 +139,10 @@ class ResponseReader:
             yield last.data
 
     def pause(self) -> float:
-        """Return the seconds until the chunk is due. Raises the client's timeout at once if they exceed `patience`."""
+        """Return the pause before the next chunk in seconds.
+
+        If the pause exceeds `patience`, the response is closed, and the client's timeout error is raised at once.
+        """
         delay = self._due.delay if self._due is not None else 0.0
         if delay > self._patience:
             self.close()
@@ -143,7 +150,7 @@ class ResponseReader:
         return delay
 
     def take(self, chunk: Chunk) -> bytes:
-        """Mark the due chunk as taken, and return its bytes."""
+        """Record that the client received the due chunk, and return the chunk's bytes."""
         self.taken.add(chunk, monotonic())
         self._advance()
         if self._due is None and self.failure is None:

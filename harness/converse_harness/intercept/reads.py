@@ -52,7 +52,7 @@ def _with_parameters(made: Any, original: Any) -> Any:
 
 
 def by_name(original: Any) -> Any:
-    """Check the arguments `host`, `hostname` and `server_hostname` of a function, at any position."""
+    """Check the hosts in the arguments `host`, `hostname` and `server_hostname` of a function, at any position."""
     parameters = signature(original)
 
     def read(*args: Any, **kwargs: Any) -> Iterator[object]:
@@ -64,7 +64,10 @@ def by_name(original: Any) -> Any:
 
 @_before
 def address(*args: Any, **more: Any) -> Iterable[object]:
-    """Read the host from a socket method's last argument; C code resolves the name before the audit hook runs."""
+    """Read the host from the address, which is the last argument of a socket method.
+
+    Python's audit hook would be too late: the C code resolves the host's name before the hook runs.
+    """
     return (hosts.host_of(more.get("address", args[-1])),)
 
 
@@ -82,7 +85,7 @@ def second(first: object, host: object, *args: Any, **more: Any) -> Iterable[obj
 
 @_before
 def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """Read the hosts of the connection, its tunnel and a proxy request's URL from http.client's `putrequest`."""
+    """Read the hosts of the connection, of its tunnel, and of a proxy request's URL from http.client's `putrequest`."""
     return connection.host, getattr(connection, "_tunnel_host", None), hosts.host_in(url)
 
 
@@ -106,14 +109,14 @@ def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> 
 
 
 def _of_request(host: Any, target: str, *headers: bytes | str) -> Iterable[object]:
-    """The hosts of a request; its Host header counts only if the connection leaves this machine."""
+    """The hosts of a request; the Host header is ignored if the connection goes to this machine."""
     return host, hosts.host_in(target), *(() if hosts.is_own_machine(host) else map(hosts.named, headers))
 
 
 _URL: Final = 10002
 _HEADERS: Final = 10023
 _REACHED: Final = (10243, 10203)
-"""Options of libcurl: the URL, the headers, and those that replace hosts (CONNECT_TO, RESOLVE)."""
+"""The numbers of libcurl's options for the URL, for the headers, and for replaced hosts (CONNECT_TO, RESOLVE)."""
 
 
 @_before

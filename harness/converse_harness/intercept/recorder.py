@@ -29,8 +29,8 @@ class Recorder(BotoFake):
     """A fake that forwards calls to the real Bedrock, and writes the calls and their answers to a file when it closes.
 
     Use it in `with`, in `async with` or as a decorator, which makes a new recording for every call of the function.
-    Calls that the script answers are not recorded. `path` is the file's path; `saved` is the path that was written,
-    None before closing and if nothing was written.
+    Calls that the script answers are not recorded. `path` is the path of the file. `saved` is the path that was
+    written; it is None until the recorder is closed, and if nothing was written.
     """
 
     made_by = "record"
@@ -60,14 +60,15 @@ class Recorder(BotoFake):
         )
 
     def fresh(self, test: str = "") -> Recorder:
-        """Create a recorder with the same settings; a test method of a class gets its own file, named after the
-        method.
+        """Create a recorder with the same settings.
+
+        `test` is the name of a test method of a decorated class; it becomes part of the file's name.
         """
         path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
         return self._again(path, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
-        """Make a transport for one client: all its requests are recorded and sent over `inner`.
+        """Return a transport for one httpx client, which records all requests and sends them over `inner`.
 
         `inner` is any transport of httpx or httpx2; closing the new transport closes `inner`. For example:
         `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`.
@@ -75,7 +76,7 @@ class Recorder(BotoFake):
         return recording_transport(library_of(inner), self, inner)
 
     def httpx_async_transport(self, inner: Any) -> Any:
-        """Make a transport for one `AsyncClient`, on asyncio or trio; see `httpx_transport`."""
+        """Return such a transport for one `AsyncClient`, on asyncio or trio; see `httpx_transport`."""
         return recording_async_transport(library_of(inner), self, inner)
 
     @contextmanager
@@ -97,7 +98,7 @@ class Recorder(BotoFake):
         self._finish(None)
 
     def _finish(self, error: BaseException | None) -> None:
-        """Close and write the file; `error` is the exception of the block, to which problems are added as notes."""
+        """Close the recorder and write the file. Problems are added as notes to `error`, the exception of the block."""
         __tracebackhide__ = True
         super().close()
         if self.writer is None or self._kept:
@@ -144,8 +145,8 @@ def record(
 
     `mode` is "all" (record everything and replace the file), "new_episodes" (play what matches, record the rest),
     "once" (record if there is no file) or "none" (only play). `match` and `pace` control playing as for `recording`.
-    `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (in
-    `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). `redaction` lists replacements in the file, in
+    `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (for `trip.jsonl`:
+    in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). `redaction` lists replacements in the file, in
     addition to account ids and the signatures of URLs. Any other secret is replaced by `***`, and a MaskedSecretWarning
     names the place; an exchange with a secret that cannot be masked is left out. Further settings are those of a Fake.
 

@@ -1,4 +1,4 @@
-"""The stack of open fakes: one for the whole process, used by every transport, patch and guard.
+"""The stack of open fakes. The process has one stack, which every transport, patch and guard uses.
 
 Only this module determines three things:
 
@@ -48,7 +48,8 @@ class _Entry:
     """One fake on the stack.
 
     `boto`: the fake answers the boto clients of this process. `url` is the URL at which a server serves the fake, or
-    "". `before` are the threads that existed when the fake opened; `callers` are those that made calls under the fake.
+    "". `responder` answers the calls: the fake, or in a forked child an object that refuses them. `before` are the
+    threads that existed when the fake opened; `callers` are the threads that made calls under the fake.
     """
 
     __slots__ = ("before", "boto", "callers", "closed", "fake", "opener", "responder", "url")
@@ -97,7 +98,7 @@ _running: WeakSet[ActiveCall] = WeakSet()
 """Weak references, so that a call that was interrupted between any two lines is not kept for ever."""
 _below: RefusingFake | None = None
 _keepers: list[object] = []
-"""The owners for which botocore stays patched while no fake is open."""
+"""The owners that called `keep_patches`, so that botocore stays patched while no fake is open."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 _ours: WeakSet[threading.Thread] = WeakSet()
 
@@ -164,14 +165,15 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         finally:
             close_fake(fake)
     finally:
-        # Repeated in case the first one is interrupted; closing twice does nothing.
+        # The fake is closed again in case the first close was interrupted; closing twice does nothing.
         close_fake(fake)
 
 
 def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
-    """Register the start of a boto call; returns None if no fake has to answer it. Raises BlockedConnection.
+    """Register the start of a boto call. Returns None if no fake has to answer the call.
 
-    `endpoint` is the client's endpoint URL, set by the user or chosen by botocore.
+    `endpoint` is the client's endpoint URL, set by the user or chosen by botocore. Raises BlockedConnection in a thread
+    that outlived its fake.
     """
     entry = _entry_for(endpoint)
     if entry is not None:
@@ -221,7 +223,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
 
 
 def blocking_fake() -> OpenFake | None:
-    """The fake that must block other ways to Bedrock now; None if no fake blocks them.
+    """The fake under which connections to Bedrock are blocked now; None if no fake blocks them.
 
     A recording fake blocks nothing: it forwards calls with real keys to their destination.
     """
@@ -235,7 +237,10 @@ def blocking_fake() -> OpenFake | None:
 
 
 def closing() -> BlockingFake | None:
-    """Return `blocking_fake()` or, if no fake is open, the object that `stand_below` set, unless it `records`."""
+    """The fake that blocks connections to Bedrock now; while no fake is open, the object that `stand_below` set.
+
+    None if connections are allowed.
+    """
     fake = blocking_fake()
     if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
         return fake
@@ -244,7 +249,7 @@ def closing() -> BlockingFake | None:
 
 @contextmanager
 def forwarding() -> Generator[None, None, None]:
-    """In a `with` block, let this context (and no other) reach the real service with real keys."""
+    """Context manager: in its block, this context, and no other, may reach the real service with real keys."""
     token = _FORWARDING.set(True)
     try:
         yield
@@ -260,7 +265,7 @@ def _refuse_outlived(endpoint: str) -> None:
 
 
 def inherit(thread: threading.Thread) -> None:
-    """Mark a thread, before it starts, as one that outlived its fake if the current thread is such a thread."""
+    """If the current thread outlived its fake, mark a new thread, which has not started yet, in the same way."""
     fake = None if _entries else _outlived.get(threading.current_thread())
     if fake is not None:
         _outlived[thread] = fake
@@ -339,7 +344,10 @@ def _take_out() -> None:
 
 
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
-    """Run `step` under the lock; on an error or interrupt run `otherwise`, which must accept any half-done state."""
+    """Run `step` under the lock. If it fails or is interrupted, run `otherwise`, and raise the exception again.
+
+    `otherwise` must be able to undo a half-finished `step`.
+    """
     try:
         locked(step)
     except BaseException:
@@ -354,7 +362,7 @@ def locked(step: Callable[[], None]) -> None:
 
 
 def _after_fork_in_child() -> None:
-    """In a forked child: renew the lock, forget running calls, and refuse calls in place of the parent's fakes."""
+    """In a forked child: renew the lock, forget running calls, and make the parent's fakes refuse calls."""
     global _lock
     _lock = threading.RLock()
     _running.clear()

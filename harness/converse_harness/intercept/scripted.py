@@ -14,13 +14,13 @@ from converse_harness.endpoint.script import Queue, Responder, Slot
 from converse_harness.errors import UnusedReplies
 
 Lock = AbstractContextManager[object]
-"""The lock that is held while a script changes."""
+"""Type of the lock that protects a script while it changes."""
 
 
 class Scripted:
-    """A handle for replies that were scripted together; as a context manager, it limits the replies to the block.
+    """A handle for replies that were scripted together; in a `with` statement, they answer calls only in the block.
 
-    Leaving the block removes unused replies, and raises UnusedReplies unless the block already raised.
+    Leaving the block removes the replies. If any is unused, it also raises UnusedReplies, unless the block raised.
     """
 
     def __init__(self, endpoint: Endpoint, lock: Lock, added: Sequence[tuple[Queue, Slot]]) -> None:
@@ -37,7 +37,7 @@ class Scripted:
 
     @property
     def unused(self) -> int:
-        """How many uses of these replies are left."""
+        """The number of calls that these replies still have to answer."""
         return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
 
     def __enter__(self) -> Self:
@@ -56,7 +56,7 @@ class Scripted:
 
 
 class When:
-    """The calls that meet a condition; its methods script their answers."""
+    """A handle for the calls that meet a condition; its methods script the answers to these calls."""
 
     def __init__(self, endpoint: Endpoint, lock: Lock, queue: Queue) -> None:
         self._endpoint = endpoint

@@ -1,4 +1,4 @@
-"""The guard of a whole session: refuses calls to Bedrock while no fake and no recording is open."""
+"""The guard of a whole pytest session; it refuses calls to Bedrock while no fake and no recording is open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSED: Final = (
 
 
 class SessionGuard(RefusingFake):
-    """Refuses calls while no fake is open, and stores the errors, so that the test fails even if it swallows one."""
+    """Refuses calls while no fake is open, and stores the errors, so that a test fails even if it swallows an error."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -53,7 +53,7 @@ class SessionGuard(RefusingFake):
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """Run a test, named by its node id, in a `with` block; `off` allows its calls to Bedrock."""
+        """Context manager for one running test. `test` is its node id; `off` allows its calls to Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
         registry.tell_workers()
@@ -64,7 +64,10 @@ class SessionGuard(RefusingFake):
             registry.tell_workers()
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raise the first connection blocked since the last check, unless `error` is one of them."""
+        """Raise the first error stored since the last check.
+
+        Nothing is raised if `error`, which the test itself raised, is one of the stored errors.
+        """
         __tracebackhide__ = True
         self.problems += map(BlockedConnection, refused())
         new, self.problems = self.problems, []

@@ -11,7 +11,7 @@ from converse_harness.intercept.registry import CURRENT_CALL
 
 
 def _skips_of_call(seconds: float) -> bool:
-    """Whether a retry wait of the running call is skipped; a skipped wait is reported to the fake of the call."""
+    """Whether a retry wait of the running call is skipped; a skipped wait is reported to the call's fake."""
     held = CURRENT_CALL.get()
     if held is None or held.entry.responder.sleeps:
         return False
@@ -29,7 +29,7 @@ def _skips_of_test(seconds: float) -> bool:
 
 
 class _Module:
-    """Replaces a module inside one library; all attributes but `sleep` are the real module's."""
+    """A stand-in for a module inside one library: `sleep` is ours, and all other attributes are the real module's."""
 
     def __init__(self, real: Any, sleep: Callable[..., Any]) -> None:
         self._real = real
@@ -67,7 +67,7 @@ without_test_waits = _without_async_sleep(_skips_of_test)
 
 
 def without_anyio_sleep(original: Any) -> Any:
-    """Replace `AnyioEndpoint._sleep` (asyncio and trio), so that retry waits are skipped."""
+    """Replace aiobotocore's `AnyioEndpoint._sleep` (for asyncio and trio), so that retry waits are skipped."""
 
     @functools.wraps(original)
     async def _sleep(self: Any, sleep_amount: float) -> None:
@@ -82,7 +82,7 @@ def _skips_filling(bucket: Any, amount: float) -> bool:
 
 
 def acquire_at_once(original: Any) -> Any:
-    """Replace `TokenBucket.acquire`: under a fake, the retry mode "adaptive" does not wait for capacity."""
+    """Replace botocore's `TokenBucket.acquire`: under a fake, the retry mode "adaptive" skips waits for capacity."""
     from botocore.exceptions import CapacityNotAvailableError
 
     @functools.wraps(original)
@@ -98,7 +98,7 @@ def acquire_at_once(original: Any) -> Any:
 
 
 def acquire_at_once_async(original: Any) -> Any:
-    """Replace `AsyncTokenBucket.acquire` of aiobotocore as `acquire_at_once` replaces botocore's method."""
+    """Replace aiobotocore's `AsyncTokenBucket.acquire` in the same way as `acquire_at_once` replaces botocore's."""
     from botocore.exceptions import CapacityNotAvailableError
 
     @functools.wraps(original)
@@ -114,7 +114,10 @@ def acquire_at_once_async(original: Any) -> Any:
 
 
 def without_drain(original: Any) -> Any:
-    """Replace `RetryQuota.acquire`: under a fake, the quota never runs out, however many calls are retried."""
+    """Replace botocore's `RetryQuota.acquire`, so that the retry quota never runs out under a fake.
+
+    Calls under a recording fake still use the quota.
+    """
 
     @functools.wraps(original)
     def acquire(self: Any, capacity_amount: int) -> Any:

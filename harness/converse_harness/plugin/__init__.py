@@ -1,4 +1,4 @@
-"""The pytest plugin: its fixtures. The module `outcome` has the hooks that run around each test.
+"""The fixtures of the pytest plugin. The module `outcome` has the hooks that run around each test.
 
 Every pytest run of the environment loads this module, so it imports nothing heavy; fixtures import what they need.
 """
@@ -25,7 +25,7 @@ AnyFake = TypeVar("AnyFake", bound="Fake")
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Register the options and ini settings, and the hooks of this run."""
-    # Not through `pytest_plugins`: pytest would then search all installed packages again.
+    # The hooks are not listed in `pytest_plugins`, because pytest would then search all installed packages again.
     pluginmanager.register(Hooks(), "converse_hooks")
     add_options(parser)
 
@@ -102,7 +102,7 @@ def converse_client(converse: Fake) -> Any:
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
 
-    The fake, that of the fixture `converse`, answers first with the case's replies and then with "OK."; the value is
+    The fake of the fixture `converse` answers first with the case's replies and then with "OK."; the fixture's value is
     the Case: `name`, `sentence`, `required`. `-k overflow` selects cases by name, and so does
     `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
     A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.

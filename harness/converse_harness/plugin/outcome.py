@@ -56,7 +56,7 @@ class Hooks:
         self._closed = _closed()
         """Number of fakes that had been closed when the latest test began."""
         self._secrets: set[str] = set()
-        """Secrets of this process, including those that its environment had in an earlier phase of the test."""
+        """Secrets of this process, including those that its environment contained in an earlier phase of the test."""
 
     # The run begins.
 
@@ -72,7 +72,7 @@ class Hooks:
         from converse_harness.intercept import pools
 
         pools.arm()
-        notes = sys.modules.get("converse_harness.notes")  # loaded by a pytest run around this one
+        notes = sys.modules.get("converse_harness.notes")  # only loaded if a pytest run around this one has used it
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
         for name in ("patches", "notes"):
@@ -123,14 +123,14 @@ class Hooks:
         return report
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run a test once for each case, or each variant of a sample, if it uses such a fixture."""
+        """If a test uses a fixture `converse_each_...`, run the test once for each case or variant of this fixture."""
         if any(name.startswith("converse_each_") for name in metafunc.fixturenames):
             from converse_harness.plugin.parameters import parametrize
 
             parametrize(metafunc)
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """With pytest-run-parallel: run tests that share a fake of this process in one thread."""
+        """With pytest-run-parallel: run tests that use a fake of the whole process in only one thread."""
         if any(map(config.pluginmanager.hasplugin, _PARALLEL)):
             from converse_harness.plugin.parameters import in_one_thread
 
@@ -155,7 +155,7 @@ class Hooks:
         return (yield from self._guarded())
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Open the recording of a test with the marker: before any fixture, but after skip marks."""
+        """Open the recording of a test with the marker `converse_recording`: after skip marks, before any fixture."""
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -168,7 +168,10 @@ class Hooks:
             self._recording.answer()
 
     def adopt(self, item: pytest.Item, fake: Fake) -> None:
-        """Register a fixture's fake: it affects the outcome, and plays and records if the test has the marker."""
+        """Register the fake of a test's fixture. The problems of the fake fail the test.
+
+        If the test has the marker `converse_recording`, the fake also plays or records.
+        """
         settings.own_fakes(item).append(fake)
         if self._recording is not None:
             self._recording.give(fake)
@@ -180,7 +183,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
-        """Let the fakes decide the test's outcome: one failure in the call phase, no second error at teardown."""
+        """Check the fakes after the test function, so that problems fail the call phase and not also the teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
             self._recording.answer()  # for a test without function-scoped fixtures
@@ -213,10 +216,10 @@ class Hooks:
             if isinstance(said or error, UnusedReplies | None):
                 skip_where_only_streams(item)
         if said is not None and not isinstance(error, pytest.xfail.Exception):
-            raise said  # the only frame of ours that a failure shows, because pytest shows at least one
+            raise said  # a failure shows this frame and no other of ours; pytest shows at least one
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
-        """The last problem that fails the test; every fake is checked now, so that none reports again later.
+        """The last problem that fails the test, or None. Every fake is checked now, so that none reports again later.
 
         Fakes of the test's fixtures, and those left open on the server, are checked completely. Fakes of a wider scope
         are checked only for problems with this test's calls, because their replies may be for other tests.
@@ -237,7 +240,7 @@ class Hooks:
         for ask in asked:
             try:
                 ask(last or error)
-            except Exception as said:  # noqa: BLE001 - whatever fails the test
+            except Exception as said:  # noqa: BLE001 - any exception fails the test
                 last = said.with_traceback(None)
         return last
 
@@ -280,7 +283,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
     def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
-        """Remember whether each phase passed; add advice to an error, for instance if there are no credentials."""
+        """Store in the recording whether the phase passed; add advice to errors of missing credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
             recording.advise(call.excinfo.value)
@@ -292,7 +295,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> _Report:
-        """Add the calls to the report of a failing test, and the notes to its teardown report."""
+        """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
         report = yield
         if "converse_harness.intercept.fake" in sys.modules:
             from converse_harness.plugin.report import complete

@@ -1,4 +1,4 @@
-"""The fixtures of samples and their variants, and the tests that run once for each variant or case.
+"""The fixtures of samples and their variants, and the parametrization of tests by variant or case.
 
 The plugin loads this module when a test requests such a fixture; values and AWS's model are loaded when the test runs.
 The fixtures of samples have session scope, so that fixtures of any scope and tests with `@given` can request them. Each
@@ -39,7 +39,7 @@ _OURS: Final = (__package__, __name__)
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Run a test once for each case or variant if the test, or one of its fixtures, requests such a fixture.
+    """Run a test once for each case or variant if the test, or a fixture of the test, requests a fixture of `_NAMES`.
 
     A parameter or a fixture of the user with the same name takes precedence.
     """
@@ -153,7 +153,7 @@ _ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
-    """Remember each fixture of a sample that is set up."""
+    """Store each sample fixture that is set up; `pytest_runtest_setup` renews its value."""
     if fixturedef.func in _FIXTURES:
         asked = request.config.stash.setdefault(_ASKED, [])
         if fixturedef not in asked:
@@ -162,7 +162,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Renew the cached values of these fixtures, because an earlier test may have changed them."""
+    """Renew the cached values of the sample fixtures, because an earlier test may have changed the values."""
     for fixture in item.config.stash.get(_ASKED, ()):
         if fixture.cached_result is not None and fixture.cached_result[2] is None:
             _, path, no_error = fixture.cached_result
@@ -230,7 +230,7 @@ def in_one_thread(items: Iterable[pytest.Item]) -> None:
 
 
 def _opens_one(function: Any) -> bool:
-    """Whether the function of a test, or one that it wraps, opens a fake for the whole process."""
+    """Whether a test function, or a function that it wraps, opens a fake for the whole process."""
     code = getattr(function, "__code__", None)
     if code is not None and (_FUNCTIONS & {*code.co_names} or code.co_filename.startswith(_PACKAGE)):
         return True

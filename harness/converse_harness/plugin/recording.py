@@ -69,8 +69,9 @@ class RecordingRun:
     """The recording of a running test: the exchanges to play, the new exchanges, and whether the test has passed so
     far.
 
-    It covers the function-scoped fixtures of the test: calls of wider fixtures do not belong to the test. `refused` is
-    the reason, short and in full, why the test can neither play nor record. `note` is a text that is added to errors.
+    The recording contains the calls of the test and of its function-scoped fixtures, but not of fixtures with a wider
+    scope. `refused` is a short and a full text of the reason why the test can neither play nor record; otherwise None.
+    `note` is a text that `advise` adds to errors.
     """
 
     item: pytest.Item
@@ -92,7 +93,7 @@ class RecordingRun:
         return self._queue
 
     def give(self, fake: Fake) -> None:
-        """Make a fake play and record for this test."""
+        """Make a fake play the recorded exchanges of this test, and record new ones."""
         if self._fakes:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
@@ -101,7 +102,10 @@ class RecordingRun:
         fake.writer = self.writer
 
     def answer(self) -> None:
-        """Open a fake unless the test has one: the marker works without `converse`, and for calls of other fixtures."""
+        """Open a fake unless the test has one, so that the marker works without the fixture `converse`.
+
+        The fake also answers the calls of other function-scoped fixtures.
+        """
         if self._fakes:
             return
         from converse_harness.intercept.httpx_transports import capturing
@@ -126,7 +130,10 @@ class RecordingRun:
             error.add_note(self.note)
 
     def end(self, *, failed: bool) -> None:
-        """Save the new exchanges and add lines to the summary; if saving fails, fail the test unless `failed`."""
+        """Save the new exchanges, and add lines to pytest's summary.
+
+        If saving fails, the test fails, unless `failed`: its teardown has failed already, or the run was interrupted.
+        """
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
         if passed and (left := self._unplayed()):
@@ -196,7 +203,7 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 
 def _quoted(config: pytest.Config, nodeid: str) -> str:
-    """A node id quoted for a shell in the folder in which this run started."""
+    """A node id, relative to the folder in which this run started and quoted for a shell."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
     if not set(text) & set('"$`\\!'):

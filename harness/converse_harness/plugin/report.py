@@ -1,4 +1,4 @@
-"""Add calls and notes to reports, mask secrets in them, and print notes and verdicts at the end, also under xdist."""
+"""Add calls and notes to reports, mask secrets in reports, and print notes and verdicts at the end of a run."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _SECTION: Final = "Masked by converse-harness"
 
 _CALLS: Final = "Bedrock Converse calls"
-"""Prefix of the title of a section with a transcript, whose events are shortened only after they are masked."""
+"""The titles of sections with a transcript begin with this. The events of a transcript are shortened after masking."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
-"""Matches the remaining part of a long word that pytest truncated with "...". A secret in such a part may not be
-recognisable, because it is encoded or its name is missing; the part is masked if the same report contained a secret.
+"""Matches the rest of a long word that pytest truncated with "...". A secret in the rest may not be recognisable,
+because the secret is encoded or its name is missing. The rest is therefore masked if the report contained any secret.
 """
 
 
@@ -46,7 +46,7 @@ _PAIR: Final = 2
 
 
 def mask(report: Any, own: set[str]) -> None:
-    """Mask secrets in a test's report, in place; the secrets of this process are looked up and added to `own`."""
+    """Mask secrets in a test's report, in place; also add the current secrets of this process to `own`."""
     own |= own_secrets()
     masking = _Masking(own)
     masking.report(report)
@@ -57,7 +57,7 @@ def mask(report: Any, own: set[str]) -> None:
 
 
 def masked(text: str, own: set[str]) -> str:
-    """Return a text with its secrets masked; the secrets of this process are added to `own`."""
+    """Return a text with its secrets masked; also add the current secrets of this process to `own`."""
     own |= own_secrets()
     return _Masking(own).text(text)
 
@@ -73,7 +73,7 @@ class _Masking:
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
         self._own = own
-        """Secrets of this process, including those that its environment had in an earlier phase of the test."""
+        """Secrets of this process, including those that its environment contained in an earlier phase of the test."""
         self._done: set[int] = set()
 
     def report(self, report: Any) -> None:
@@ -108,7 +108,7 @@ class _Masking:
         return made.removeprefix(before) if made.startswith(before) else self.text(value)
 
     def value(self, value: Any) -> Any:
-        """Mask a part of an exception's representation; its objects are changed in place."""
+        """Mask a part of an exception's representation; the objects in this part are changed in place."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
@@ -146,7 +146,7 @@ def check_notes(item: pytest.Item, error: BaseException | None) -> None:
 
 
 def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -> None:
-    """Add the calls to the report of a failing test, and the notes to its teardown report."""
+    """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
     _take_notes(item)
     if report.when == "call" and report.failed:
         fakes = [fake for fake in own_fakes(item) + served if fake.calls]

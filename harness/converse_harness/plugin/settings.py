@@ -22,7 +22,7 @@ OF_FAKES: Final = {
     "seed": ("0", "a whole number that changes every generated id and padding length"),
     "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
 }
-"""Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
+"""The settings of the marker `converse`, of the command line and of the ini file, with defaults and meanings."""
 
 OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
     "patches": (
@@ -44,13 +44,13 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         },
     ),
 }
-"""Each setting of a whole run: its subject, and its choices with their meanings, the default first."""
+"""Setting of a whole run -> its subject, and its choices with their meanings; the first choice is the default."""
 
 NOTE: Final = "converse_note"
-"""The user property of a test's last report that holds a note, as JSON."""
+"""Name of a pytest user property in a test's teardown report; its value is a note as JSON."""
 
 VERDICT: Final = "converse_contract"
-"""The user property of a test's report that holds a verdict of a contract, as JSON."""
+"""Name of a pytest user property in a test's report of the call phase; its value is a contract's verdict as JSON."""
 
 MARKER: Final = "converse_recording"
 
@@ -63,7 +63,7 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
         "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
     ),
 }
-"""Each setting that only the ini file has: its type, its default and its meaning."""
+"""Setting that only the ini file has -> its type, its default and its meaning."""
 
 _MARKED: Final = (*OF_FAKES, "guard", "models")
 """The arguments of the marker `converse`; `guard` is a setting of the test, and not of its fakes."""
@@ -153,13 +153,13 @@ def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
 
 
 def guard_of(item: pytest.Item) -> str | None:
-    """The session guard setting of the closest marker; None if no marker has it."""
+    """The value of `guard` in the closest marker `converse` of a test; None if no marker has the argument."""
     said = (marker.kwargs["guard"] for marker in item.iter_markers("converse") if "guard" in marker.kwargs)
     return next(said, None)
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
-    """The fakes that decide the test's outcome; fixtures append their fakes."""
+    """The list of fakes that decide the test's outcome; fixtures append their fakes to this list."""
     return item.stash.setdefault(_FAKES, [])
 
 

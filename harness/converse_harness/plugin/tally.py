@@ -50,7 +50,7 @@ _NARROWING: Final = (
 
 
 class Tally:
-    """Hooks that collect facts about recordings. xdist workers send theirs to the controller, which merges them."""
+    """Hooks that collect facts about recordings. xdist workers send their facts to the controller, which joins them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -76,18 +76,18 @@ class Tally:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Note a module that is skipped or fails to import: its tests are unknown."""
+        """Register that a module was skipped or failed to import, because its tests are then unknown."""
         report = yield
         self._whole = self._whole and report.passed
         return report
 
     def pytest_itemcollected(self) -> None:
-        """Count the collected tests: options and plugins may remove some."""
+        """Count each collected test, before options and plugins deselect tests."""
         self._collected += 1
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Assign files to tests: before any test runs, and equally in every worker."""
+        """Assign recordings to tests before any test runs, so that all workers assign them in the same way."""
         self._whole = self._whole and self._collected == len(session.items)
         self._collected = len({item.nodeid for item in session.items})
         for item in (item for item in session.items if item.get_closest_marker(MARKER) is not None):
@@ -99,17 +99,17 @@ class Tally:
             self._owners.setdefault(_key(path), (item.nodeid, path.exists()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that a test ran, here or in a worker."""
+        """Register that a test ran, in this process or in a worker."""
         self._ran.add(report.nodeid)
 
     def tell(self) -> None:
-        """Send the facts to the controller, if this is an xdist worker."""
+        """Send the collected facts to the controller if this process is an xdist worker."""
         output: dict[str, Any] = getattr(self._config, "workeroutput", {})
         output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
-        """Note the start of an xdist worker."""
+        """Count an xdist worker that starts."""
         self._workers += 1
 
     @pytest.hookimpl(optionalhook=True)
@@ -162,7 +162,7 @@ class Tally:
 
 
 def arguments_of(item: pytest.Item) -> dict[str, Any]:
-    """The arguments of a test's recording markers, the closest first. Raises ReplyError."""
+    """The arguments of a test's markers `converse_recording`; the closest marker has priority. Raises ReplyError."""
     arguments: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(MARKER))):
         given: dict[str, Any] = dict(marker.kwargs)
@@ -207,7 +207,7 @@ def number(count: int, what: str) -> str:
 
 
 def _key(path: Path) -> str:
-    """A path's key: equal for two names of one file on a case-insensitive file system."""
+    """The key of a path; two names of one file on a case-insensitive file system have equal keys."""
     return str(path).casefold()
 
 

@@ -1,4 +1,4 @@
-"""Recording a session again: a line that differs only in padding, times or generated ids keeps its old text."""
+"""Keep the old text of each line that differs only in padding, times or ids when a session is recorded again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""Keys of an answer's lines whose values change with each recording."""
+"""Keys in the lines of an answer. Their values change with each recording."""
 
 _IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """Members of an answer that contain generated ids; clients send these ids back."""
@@ -23,14 +23,15 @@ _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
 """The ending of the names of members and headers that contain durations."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""A word within a text that may be an id."""
+"""Matches a word that may be an id, within a longer text."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
-    """The lines of a session that replaces an old one; unchanged lines are the old ones. Both contain whole requests.
+    """The lines of a new session, in which the lines of the old session replace lines that did not change.
 
-    An event, head or end counts as unchanged if only its padding, time or ids differ. Later requests then contain the
-    old ids as well. If every line is unchanged, the header is the old one, too.
+    Every line of a call, old or new, contains the whole request. An event, head or end counts as unchanged if only its
+    padding, time or ids differ. Later requests then contain the old ids as well. If every line is unchanged, the header
+    is the old one, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -58,7 +59,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """Index of a new text -> index of the equal old text. `alike`: unequal texts in the same place are paired too."""
+    """Index of a new text -> index of its old text: an equal one or, with `alike`, another one in the same place."""
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
@@ -71,11 +72,11 @@ def _fingerprint(exchange: Sequence[Line]) -> str:
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """The lines of the new answer; each line that differs only by chance is replaced by the old one."""
+    """The lines of the new answer, in which the old lines replace those that differ only in padding, times or ids."""
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
-        # A body is one line: even if its content changed, its ids, `t` and `requestId` stay the old ones.
+        # A body is one line. Even if its content changed, the line keeps the old ids, `t` and `requestId`.
         same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
         kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
     made = [kept.get(number, line) for number, line in enumerate(new)]
@@ -91,7 +92,7 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
 
 
 class _Renamed:
-    """Maps the ids that the service generated now to those of the old session, which replace them."""
+    """Maps each id that the service generated in the new session to the old session's id that replaces it."""
 
     def __init__(self, exchanges: Sequence[Sequence[Line]]) -> None:
         self._old: dict[str, str] = {}
@@ -99,7 +100,7 @@ class _Renamed:
         self._invented = {each for _, *answer in exchanges for line in answer for each in _ids(line)}
 
     def take(self, new: Line, old: Line) -> bool:
-        """Whether an old line can replace a new one with the same outline. If so, its ids are used from now on."""
+        """Whether an old line can replace a new line of the same outline. If so, store the old ids for later lines."""
         olds, news = dict[str, str](), dict[str, str]()
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
@@ -148,7 +149,7 @@ def _ids(value: Any) -> Iterator[str]:
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """The objects that contain ids in a line of an answer, as texts without these ids, ordered by key and index."""
+    """The objects with ids in a line of an answer, ordered by key and index, each as a text without its ids."""
     if is_object(value):
         own = [_text(_without_chance(value))] if _IDS & value.keys() else []
         value = [value[key] for key in sorted(value)]
@@ -170,7 +171,7 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of a payload in the order sent, without padding and ids; the text itself if it is no JSON object."""
+    """The members of a payload in their order, without padding and ids; the text itself if it is not a JSON object."""
     try:
         sent: object = json.loads(text)
     except (ValueError, RecursionError):

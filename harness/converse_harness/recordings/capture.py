@@ -33,16 +33,16 @@ _KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-
 
 
 _LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
-"""Frame headers; a frame with any one of them is the last frame of its stream."""
+"""Names and values of frame headers; a frame with any of these headers is the last frame of its stream."""
 
 
 @dataclass(slots=True, eq=False)
 class CapturedExchange:
-    """One forwarded call; a transport fills it in while the answer arrives.
+    """One forwarded call and its answer; a transport sets the fields while the answer arrives.
 
-    All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
-    chunks, one each. `failure` is the kind of failure if no answer came. `ended` is None if the answer ended well; it
-    is not yet valid while the answer is `running`.
+    All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived, each with its
+    time; every chunk of HTTP/1.1 is one part. `failure` is the kind of failure if the call got no answer. `ended` is
+    None if the answer ended normally; while the answer is `running`, the field is not yet valid.
     """
 
     request: Request
@@ -145,7 +145,7 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # Newer botocore ignores a body shorter than its Content-Length. A replay must not wait for the rest.
+        # Newer botocore accepts a body that is shorter than its Content-Length. This line ends the replay there.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 
@@ -173,7 +173,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with a frame, so that it is a stream; another recorder may have masked its Content-Type."""
+    """Whether a body begins with a frame and is a stream; an imported answer may have a masked Content-Type."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:
@@ -191,7 +191,7 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
         except DamagedData:
             break
         for frame in frames:
-            raw = encode(frame)  # frames decode and encode again to the same bytes
+            raw = encode(frame)  # a decoded frame is encoded to its original bytes
             yield frame_line(frame, raw, _ms(at), joined=joined)
             read += len(raw)
             joined = True

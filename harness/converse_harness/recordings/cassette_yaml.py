@@ -1,4 +1,4 @@
-"""YAML as plain data: PyYAML composes the nodes; a tag that is not in the table below is refused."""
+"""Read YAML as plain data: PyYAML parses the text to nodes, and every tag that is not in `_TAKEN` is refused."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from yaml.resolver import Resolver
 
 _MAX_DEPTH: Final = 200
 _MAX_REPEATED: Final = 1_000_000
-"""The most values that aliases may repeat in one file: a few lines of YAML can stand for billions."""
+"""Maximum number of values that aliases may repeat in one file; a few lines of YAML could repeat billions of values."""
 
 _LONGEST_NUMBER: Final = 100
-"""Most characters of a number: Python may be unable to print a longer one, or need minutes to read it."""
+"""Maximum length of a number in characters. Python may fail to print a longer one, or need minutes to parse it."""
 
 _SAFE: Final = SafeConstructor()
 
 
 class BadYaml(ValueError):
-    """A text that is not YAML, or not plain data: the arguments are the line (from 1) and the problem."""
+    """The text is not YAML, or not plain data. The arguments are the line (from 1) and the problem."""
 
 
 class _Mapped(dict[Any, Any]):
@@ -32,18 +32,18 @@ class _Mapped(dict[Any, Any]):
 
 
 class Shallow(Resolver):
-    """Limits the nesting: PyYAML's composer recurses for each level, in C, and could overflow the stack."""
+    """Limits the depth of nesting, because PyYAML's composer recurses for each level and could overflow the stack."""
 
     depth = 0
 
     def descend_resolver(self, current_node: Any, current_index: Any) -> None:
-        """A level down."""
+        """Enter one level of nesting. Raises BadYaml if the level is too deep."""
         self.depth += 1
         if self.depth > _MAX_DEPTH + 1:
             raise _bad(current_node, f"this is nested more than {_MAX_DEPTH} deep.")
 
     def ascend_resolver(self) -> None:
-        """A level up."""
+        """Leave one level of nesting."""
         self.depth -= 1
 
 
@@ -66,7 +66,7 @@ def _binary(text: str) -> bytes:
 
 _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.ScalarNode: {
-        # JSON has no dates: they stay texts.
+        # JSON has no dates, so dates stay texts.
         **dict.fromkeys(("!!str", "!!timestamp", "!!value", "!!python/str", "!!python/unicode"), _same),
         **dict.fromkeys(("!!binary", "!!python/bytes"), _binary),
         "!!null": lambda text: None,
@@ -77,16 +77,16 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.SequenceNode: dict.fromkeys(("!!seq", "!!python/list", "!!python/tuple"), _same),
     yaml.MappingNode: {
         **dict.fromkeys(("!!map", "!!python/dict"), _same),
-        # The two objects that vcrpy writes, for bodies that are files or iterators: only the data in them is taken.
+        # vcrpy writes these two objects for bodies that are files or iterators. Only the data in them is used.
         "!!python/object/new:_io.BytesIO": lambda made: made["state"][0],
         "!!python/object/apply:builtins.iter": lambda made: made["args"][0],
     },
 }
-"""Converters of a node's text, list or mapping, by its tag."""
+"""Type of a node -> tag -> function that converts the node's text, list or mapping."""
 
 
 def load(text: str) -> Any:
-    """The one document of a text; mappings are `_Mapped`, None for no document. Raises BadYaml."""
+    """Return the value of a text's only document, or None without one; mappings are `_Mapped`. Raises BadYaml."""
     try:
         node = yaml.compose(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
@@ -100,7 +100,7 @@ def load(text: str) -> Any:
 
 
 class _Values:
-    """Makes the value of each node once, and counts the values; an alias counts its values again."""
+    """Converts each node once, and counts the values; each alias of a node adds the values of the node again."""
 
     def __init__(self) -> None:
         self._made: dict[yaml.Node, tuple[Any, float]] = {}

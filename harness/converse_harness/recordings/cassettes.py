@@ -1,4 +1,4 @@
-"""Reader of vcrpy cassettes, as vcrpy's own or a user's serializer writes them: YAML or JSON, plain or gzip.
+"""Read vcrpy cassettes: YAML or JSON, plain or gzipped, as vcrpy's or a user's serializer writes them.
 
 Two layouts are read, `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses": [...]}`.
 """
@@ -79,7 +79,7 @@ def read_cassette(path: Path) -> list[Interaction]:
 
 
 def check_tool(path: Path) -> None:
-    """Raise OtherTool if another tool recorded this file, whose interactions cannot be read."""
+    """Raise OtherTool if a tool other than vcrpy recorded this file."""
     tool = _other_tool(_text_of(path))
     if tool is not None:
         raise OtherTool(path, tool)
@@ -178,7 +178,7 @@ def _list(document: Mapping[str, Any], name: str, path: Path) -> list[Any]:
 
 
 def _json_lines(text: str) -> dict[str, list[int]]:
-    """Key of a JSON object -> the numbers of the lines on which the entries of its list begin."""
+    """Key of a JSON object, if its value is a list -> the numbers of the lines on which the list's entries begin."""
     lines: dict[str, list[int]] = {}
     line, counted = 1, 0
     at = _next(text, text.index("{") + 1)

@@ -42,7 +42,7 @@ from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, Strea
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
-    """The format errors in the lines of a recording; `session_of` requires lines without any."""
+    """The format errors in the lines of a recording. `read.session_of` requires lines without format errors."""
     first, *others = lines
     found = [*line_problems(first, 1), *problems_after("header", others, 1, newer=is_newer(first))]
     if found:
@@ -100,7 +100,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether a line is a padded content block delta with its time, as nearly all lines are."""
+    """Whether a line is a `contentBlockDelta` event with its time and padding, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
         return (
@@ -164,7 +164,7 @@ def _event_problems(line: Line) -> Iterator[str]:
 
 
 def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
-    """The reasons why an event outside AWS's model cannot be sent at all."""
+    """The reasons why an event that AWS's model does not contain cannot be encoded as a frame."""
     members = line[name]
     usual = {"code": str, "message": str}
     if name == ERROR_FRAME and is_object(members) and {key: type(each) for key, each in members.items()} != usual:
@@ -187,7 +187,7 @@ MAX_PROBLEMS: Final = 5
 
 _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
-"""The kinds of findings that a recording from a newer or an older botocore model may cause."""
+"""The kinds of findings that are expected in a recording from a newer (`_NEWER`) or older botocore model."""
 
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",
@@ -332,7 +332,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """The states of GOES_ON in which any text is legal, because the installed model does not limit it."""
+    """The states of `grammar.GOES_ON` in which any text is legal, because the installed model does not limit texts."""
     return frozenset(
         state
         for state, member in GOES_ON.items()
