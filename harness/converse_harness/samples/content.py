@@ -67,7 +67,7 @@ One bag of up to 8 kg may be taken into the cabin. Skis are carried in the hold 
 
 Umbrellas are allowed in the cabin.
 """
-"""The text of the sample document; the citations quote it."""
+"""The text of the sample document, from which the sample citations quote."""
 
 DOCUMENT: Final = {
     "format": "txt",
