@@ -236,8 +236,8 @@ class Reply:
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
-        """Yield the events of `unbroken_events`, but successive deltas that differ only in their text as one Run, which
-        is not yet converted to events.
+        """Yield the events of `unbroken_events`; successive deltas that differ only in their text are one item, a
+        Deltas, which is not yet converted to events.
         """
         match self.body:
             case EventsBody(events):
