@@ -34,7 +34,7 @@ def secret_spans(kind: SecretKind, text: str) -> list[tuple[int, int]]:
 
 
 def secret_span(found: re.Match[str]) -> tuple[int, int]:
-    """Return the start and end, in the text, of the secret in a match."""
+    """Return the start and end of the secret in a match, as positions in the searched text."""
     kept = found.re.groupindex.get("kept")
     start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
     return start, found.end()

@@ -1,4 +1,4 @@
-"""Answers that a guardrail blocked, masked or let through, with their traces."""
+"""Functions that create the answers that a guardrail blocked, masked or let through, with their traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are messages: text, tools, JSON, any content blocks, or the exact events."""
+"""Functions that create answers with a message: text, tools, JSON, any content blocks, or the exact events."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def cited(
     usage: Mapping[str, object] | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
 ) -> Reply:
-    """Answer with texts in order, each followed by the Citations that support it, as AWS Citation mappings.
+    """Answer with texts in order; after each text come the Citations that support it (mappings of the AWS API).
 
     Each text becomes one block: a text block, or a citationsContent block if citations follow the text. A stream sends
     citations before their text. Citations that come first, or after an empty text, become a block without text, as in

@@ -119,7 +119,7 @@ class ConverseApp:
 
 
 class _Answer:
-    """Sends one exchange through the ASGI server; the future `leaving` is done when the client has disconnected."""
+    """Sends the answer of one exchange to the ASGI server. The future `leaving` is done once the client disconnects."""
 
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
         self._response = exchange.response

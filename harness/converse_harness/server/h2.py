@@ -132,7 +132,7 @@ class Http2:
             },
         )
         self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
-        self._h2.decoder.max_header_list_size = limits.head  # h2 itself sets it only when the settings change
+        self._h2.decoder.max_header_list_size = limits.head  # h2 sets this only when the settings change
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}

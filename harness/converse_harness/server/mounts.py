@@ -22,7 +22,7 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
-"""Returns a context manager; while it is entered, a server answers with the fake."""
+"""A function that returns a context manager; inside its `with` block a server answers with the fake."""
 
 
 class ServerFake(Fake):
@@ -105,14 +105,14 @@ class MountedAnswer(NamedTuple):
 
 
 class Mounts:
-    """The open fakes of a server by prefix; the fake at "" answers all other paths."""
+    """The open fakes of a server by the prefix of their paths; the fake with the prefix "" answers all other paths."""
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}
         self._control = control
 
     def prefix(self) -> str:
-        """A new prefix that cannot be guessed."""
+        """Return a new random prefix, which nobody can guess."""
         return f"/fake-{secrets.token_urlsafe(12)}"
 
     def unmount(self, fake: ServerFake, prefix: str) -> None:

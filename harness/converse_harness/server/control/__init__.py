@@ -79,7 +79,7 @@ class ControlApi:
         return replace(json_response(body, request_id), status=status)
 
     def open_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Open a fake with the settings and the script of the body."""
+        """Open a fake with the settings and the script in the request body."""
         body = parse(request.body)
         settings, scripting = read_settings(body), read_scripting(body)
         try:
@@ -107,7 +107,7 @@ class ControlApi:
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Add the replies of the body to a fake's script."""
+        """Add the replies in the request body to a fake's script."""
         fake = self._fake(id)
         body = parse(request.body)
         known(body, SCRIPTING, "")

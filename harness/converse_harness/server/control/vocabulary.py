@@ -111,7 +111,7 @@ _LIKE: Final = '{"text": "hi"}'
 
 
 def members(word: str) -> list[str]:
-    """Return the names of all members that a reply created by this member of REPLIES may have."""
+    """Return the names of the members that a reply in JSON may have if the member `word` of REPLIES creates it."""
     return [word, *REPLIES[word].beside, *MODIFIERS]
 
 
