@@ -1,7 +1,7 @@
-"""Every kind of secret, as one table: its pattern, and short hints (a text with such a secret contains one of them).
+"""Every kind of secret, as one table: its pattern, and its hints (every text with such a secret contains a hint).
 
-Prose about secrets, hashes, ids and signatures of reasoning are not secrets. A secret without a distinctive prefix is
-detected only beside the name of its service.
+The patterns do not match hashes, ids, signatures of reasoning, or prose about secrets. A secret without a distinctive
+prefix is detected only beside the name of its service.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class SecretKind:
-    """One kind of secret. Every match of `pattern` contains one of the `hints`, in any case.
+    """One kind of secret. Every match of `pattern` contains one of the `hints`, in upper or lower case.
 
     Hints are in lower case; a text without any of them is not searched, which saves most of the time. The secret is the
     match, or the part of the match after the group `kept` if there is one. `masked`: calls to AWS normally contain such
@@ -31,9 +31,11 @@ class SecretKind:
 
 _START: Final = r"(?<![A-Za-z0-9])"
 _BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
-# The separator of a member or header from its value, also in JSON, JSON inside a string, Python, YAML and XML.
+# The separator between the name and the value of a header or member, also in JSON (plain or inside a string), Python,
+# YAML and XML.
 _IS: Final = r"""["'\\]{0,4}[ \t]{0,40}(?:=>|[:=>])\s{0,8}(?:\[\s{0,8})?["'\\]{0,4}"""
-# As above, or the separator of two list items, of two command-line words, or of a `name` and its member `value`.
+# Like _IS, or the separator between two list items, between two command-line arguments, or between a name and its value
+# in {"name": "X", "value": "Y"}.
 _GIVEN: Final = (
     rf"""(?:{_IS}|["'\\]{{1,4}},\s{{0,3}}["'\\]{{1,4}}|[ \t]{{1,4}}["']?"""
     r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
@@ -44,7 +46,7 @@ _URL_VALUE: Final = r"""(?!\*\*\*|REDACTED)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}
 ACCOUNT_IN_ARN: Final = SecretKind(
     "an AWS account id",
     ("arn",),
-    # Also in a URL path, where each colon is %3A, or %253A if the path was quoted twice.
+    # The ARN may be in a URL path, where each colon is %3A, or %253A if the path was quoted twice.
     r"(?P<kept>\barn(?P<colon>:|%3[Aa]|%253[Aa])(?:(?:(?!(?P=colon))[^\s\"'])*(?P=colon)){3})\d{12}(?!\d)",
     masked=True,
 )
@@ -66,14 +68,14 @@ ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
 
 
 def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
-    """A kind of secret that begins with one of these prefixes; `rest` is the pattern of what follows the prefix."""
+    """Return a kind of secret that begins with one of these prefixes; `rest` is the pattern of the text after them."""
     # The lookbehind follows the prefix, because `re` searches quickly for a pattern that begins with literal text.
     any_of = "|".join(rf"{begin}(?<![A-Za-z0-9]{begin})" for begin in map(re.escape, begins))
     return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source)
 
 
 def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> SecretKind:
-    """A kind of secret that is detected only beside one of these names of its service."""
+    """Return a kind of secret that is detected only beside a name of its service; `owners` are these names."""
     any_of = "|".join(map(re.escape, owners))
     word = r"[ \t_.-]{0,3}(?:[a-z]{1,12}[ \t_.-]{0,3}){0,2}(?:key|token|secret|password)s?"
     pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){_GIVEN}){value}(?![A-Za-z0-9])"
@@ -182,7 +184,7 @@ KINDS: Final = (
     SecretKind(
         "a private key",
         ("private key", "openssh-key-v1\0"),
-        # Up to the END line, however lines are separated; if END is missing, as long as lines of base64 follow
+        # The match ends after the END line, whatever separates the lines; without END, after the last line of base64.
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"(?=[^\x00${}()<>;]{0,300}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:(?!-----)[^\x00]){16,16384}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -331,4 +333,4 @@ KINDS: Final = (
     _by_name("an Asana token", ("asana",), r"(?:\d/\d{10,20}(?:/\d{10,20})?:)?[0-9a-f]{32}", "gitleaks"),
     _by_name("a Heroku key", ("heroku",), r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "gitleaks"),
 )
-"""All kinds, in the order in which they are masked."""
+"""All kinds of secrets, in the order in which `secrets.mask` masks them."""

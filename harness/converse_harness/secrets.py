@@ -34,7 +34,7 @@ def secret_spans(kind: SecretKind, text: str) -> list[tuple[int, int]]:
 
 
 def secret_span(found: re.Match[str]) -> tuple[int, int]:
-    """Return the start and end, in the text, of the secret in a match."""
+    """Return the start and end of the secret in a match, as positions in the searched text."""
     kept = found.re.groupindex.get("kept")
     start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
     return start, found.end()
@@ -46,7 +46,7 @@ def matches(text: str, kinds: Iterable[SecretKind] = KINDS) -> Iterator[tuple[Se
     >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
     """
-    # Lower-casing keeps every character at its position: U+0130, the only one that becomes two, is replaced first.
+    # Every character must keep its position: U+0130, the only one with two characters in lower case, is replaced first.
     lowered = text.replace("\u0130", "i").lower()
     for kind in kinds:
         if any(hint in lowered for hint in kind.hints):
@@ -62,7 +62,10 @@ _AFTER_HINT: Final = 16 * 1024
 
 
 def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a large text near a hint of this kind, to avoid a search through megabytes of base64."""
+    """Yield the start and end of each part of a large text that is near a hint of this kind.
+
+    Only these parts are searched, because a search through megabytes of base64 is slow.
+    """
     start = end = 0
     for place in sorted(found.start() for hint in kind.hints for found in re.finditer(re.escape(hint), lowered)):
         if not end or place - _BEFORE_HINT > end:
@@ -76,7 +79,7 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
 # The secrets of this process
 
 _LONG_ENOUGH: Final = 16
-"""A value of at least this length is masked even inside a word, and even if its characters are of one class."""
+"""Length from which a value is masked even inside a word, and even if its characters are of one kind (only digits)."""
 
 _SHORTEST: Final = 8
 
@@ -146,11 +149,11 @@ def remember(*values: object) -> None:
 
 
 def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The secrets of this process: environment variables with names of secrets, and the keys that signed requests.
+    """Return this process's secrets: values of environment variables with secret names, and keys that signed requests.
 
-    Passwords in URLs are included, whatever the variable's name. With another `environ`, only its variables are read.
-    Values shorter than eight characters are omitted; values shorter than sixteen are omitted if their characters are
-    of one class or their letters are a common password.
+    A password in a URL is included, whatever the variable's name. With an `environ` of your own, only its variables are
+    read. Values shorter than eight characters are omitted. Values shorter than sixteen are also omitted if all their
+    characters are of one kind (for instance digits), or if their letters are a common password.
 
     >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
     >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
@@ -175,7 +178,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of these secrets in a text; a short secret counts only as a whole word."""
+    """Yield the start and end of each of these secrets in a text; a short secret counts only as a whole word."""
     for value in own:
         for each in {value, value.encode().decode("latin-1")}:
             at = text.find(each)
@@ -191,7 +194,10 @@ _SHOWN: Final = 8
 
 
 def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of secrets that `reprlib` or pytest shortened to their beginning or end, beside "..."."""
+    """Yield the start and end of each shortened secret in a text: the beginning or end of a secret, beside "...".
+
+    `reprlib` and pytest shorten long texts in this way.
+    """
     for value in own if "..." in text else ():
         for found in re.finditer(re.escape(value[:_SHOWN]), text):
             start = found.start()
@@ -240,7 +246,7 @@ def mask_headers(headers: Headers) -> Headers:
 
 @lru_cache(maxsize=256)
 def _shared(header: tuple[str, str]) -> tuple[str, str]:
-    """Return one shared object for equal headers: every call keeps its headers, and most headers repeat."""
+    """Return the same object for equal headers, to save memory: every call keeps its headers, and most are repeated."""
     return header
 
 

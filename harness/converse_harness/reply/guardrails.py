@@ -1,4 +1,4 @@
-"""Answers that a guardrail blocked, masked or let through, with their traces."""
+"""Functions that create the answers that a guardrail blocked, masked or let through, with their traces."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def guardrail_blocked(
     `policy` is the finding: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
     GuardrailAssessment, whose findings may omit `action` and `detected`. `side` is the blocked side: `input` (the
     default usage is then 0 tokens) or `output`; `grounding` checks only the output. `original` is the model's output
-    (`modelOutput`), `input_assessment` the assessment of the input. `streamed` is the text that a guardrail in the
-    async stream mode let through before it blocked; this text and the message form one text block, on plain Converse
-    as well. `trace=False` omits the trace, as for a request with the trace disabled; `omit_detected=True` omits the
-    member `detected`, which is optional in AWS's model. The guardrail is that of the request unless `guardrail_id` is
+    (`modelOutput`); `input_assessment` is the assessment of the input. `streamed` is the text that a guardrail in the
+    async stream mode let through before it blocked; this text and the message form one text block, on plain Converse as
+    well. `trace=False` omits the trace, as for a request with the trace disabled; `omit_detected=True` omits the member
+    `detected`, which is optional in AWS's model. The trace names the guardrail of the request, unless `guardrail_id` is
     set. `usage` and `metrics` are as in `reply.message`. Raises ReplyError for an answer that no guardrail can give.
     Source: recordings of AWS (an input blocked by topic); other policies, outputs and the async stream mode are from
     AWS's model and guide.
@@ -86,13 +86,14 @@ def guardrail_masked(
     """Answer with a text in which a guardrail masked its findings, with stop reason `guardrail_intervened`.
 
     `text` contains the masks: `{EMAIL}` for personal data; for a match of a regular expression, the expression's name
-    in braces. `original` is the text before masking; it may differ only in the masks, and is made up by default. The
-    findings are derived from both texts; `policy` is a GuardrailAssessment with other findings (or with metrics alone),
-    or `pii` or `regex` to allow only that kind of mask. With `side="input"` the user's text was masked: `text` is any
-    answer, and `policy` is the finding, by default `pii`. `pieces` are the exact deltas; the other parameters are as in
-    `guardrail_blocked`. Raises ReplyError for an answer that no guardrail can give. Source: recordings of AWS; a masked
-    input is not recorded. On plain Converse AWS puts the model's own JSON where a stream has the original text
-    (`modelOutput`): pass that JSON as `original` if it matters.
+    in braces. `original` is the text before masking: `text` with a value in place of each mask; the default has
+    invented values. The findings are derived from both texts, unless `policy` is a GuardrailAssessment with findings. A
+    GuardrailAssessment with only metrics adds these metrics. `pii` or `regex` allows only this kind of mask. With
+    `side="input"` the user's text was masked: `text` is any answer, and `policy` is the finding, by default `pii`.
+    `pieces` are the exact deltas; the other parameters are as in `guardrail_blocked`. Raises ReplyError for an answer
+    that no guardrail can give. Source: recordings of AWS; a masked input is not recorded. On plain Converse AWS puts
+    the model's own JSON where a stream has the original text (`modelOutput`): pass that JSON as `original` if it
+    matters.
 
     >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
     'text "Write to {EMAIL}.", guardrail_intervened'
@@ -130,8 +131,8 @@ def guardrail_passed(
 ) -> Reply:
     """Answer with a text that a guardrail let through, with its trace and stop reason `end_turn`.
 
-    Without `policy` the guardrail found nothing. With `policy` the trace has findings with action NONE, as from a
-    policy in detect mode, and always from `automated_reasoning`. `side` and the other parameters are as in
+    Without `policy` the guardrail found nothing. With `policy` the trace has findings with action NONE. A policy in
+    detect mode has such findings, and `automated_reasoning` has no others. `side` and the other parameters are as in
     `guardrail_blocked`. Raises ReplyError, for instance for a finding with another action.
     Source: recordings of AWS for answers without findings; AWS's guide for findings with action NONE.
 
@@ -164,7 +165,7 @@ def _assess(
     *,
     detected: bool = True,
 ) -> tuple[str, dict[str, Any]]:
-    """Return side and completed assessment. Raises ReplyError if no guardrail takes this action on this side."""
+    """Return the side and the completed assessment. Raises ReplyError if `policy` cannot take `action` on this side."""
     if side not in (None, *rails.BOTH):
         raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
@@ -206,10 +207,13 @@ def _assess(
 
 
 def _complete(assessment: Mapping[str, object], action: str, root: str, *, detected: bool = True) -> dict[str, Any]:
-    """Return the assessment with missing actions filled in. Raises ReplyError if AWS's model does not allow it."""
+    """Return the assessment with the missing members `action` and `detected` added to its findings.
+
+    Raises ReplyError if the assessment is not valid in AWS's model.
+    """
     try:
         whole = rails.complete(assessment, action, detected=detected)
-    except (AttributeError, TypeError, ValueError):  # too malformed to complete; `check` lists the mistakes
+    except (AttributeError, TypeError, ValueError):  # too malformed; `check` raises an error with its mistakes
         bedrock.check("GuardrailAssessment", assessment, root=root)
         raise
     bedrock.check("GuardrailAssessment", whole, root=root)
@@ -223,7 +227,11 @@ def _check_texts(**given: object) -> None:
 
 
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
-    """Findings derived from the masks in `text`, with the metrics of `policy`; `policy` itself if it has findings."""
+    """Return the findings derived from the masks in `text`, merged with the metrics of `policy`.
+
+    A `policy` with findings is returned unchanged. Raises ReplyError if `policy` is `pii` or `regex` and `text` has a
+    mask of the other kind.
+    """
     if isinstance(policy, Mapping):
         if rails.policies_in(policy):
             return policy
@@ -249,7 +257,7 @@ def _trace(
     version: str,
     input_assessment: Mapping[str, object] | None,
 ) -> dict[str, Any]:
-    """Build the ConverseTrace; the output has an assessment unless the input was blocked."""
+    """Build the ConverseTrace. It contains an assessment of the output, unless the input was blocked."""
     bedrock.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
     bedrock.check("GuardrailVersion", version, root="version")
     details = rails.guardrail_details(guardrail_id, version)

@@ -1,4 +1,4 @@
-"""Answers that are messages: text, tools, JSON, any content blocks, or the exact events."""
+"""Functions that create answers with a message: text, tools, JSON, any content blocks, or the exact events."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.grammar import UNIONS, check_order, kind
 
 _FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
-"""Findings that `strict=False` allows, because future answers may have members and values that are now unknown."""
+"""Kinds of mistakes that `strict=False` allows: future answers may have members and values that are now unknown."""
 
 _FUTURE_OPTIONS: Final = _FUTURE | {bedrock.FindingKind.REQUIRED}
-"""Findings that `strict=False` allows outside the content blocks: AWS sometimes omits required members there."""
+"""Kinds of mistakes that `strict=False` allows outside content blocks: AWS sometimes omits required members there."""
 
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
 """Blocks that every supported botocore can parse in a stream. Answers with only these blocks skip a slow check."""
@@ -46,11 +46,12 @@ def tool_use(
     pieces: Sequence[str] | None = None,
     stop_reason: str | None = None,
 ) -> Reply:
-    """Ask the client for one tool.
+    """Answer with one toolUse block, by which the model asks the client to run a tool.
 
     `input` is the JSON object of the tool's arguments. `id` is the toolUseId; the default is generated in the form of
     recorded ids. `pieces` are the exact deltas of the input's JSON; with the stop reason `max_tokens` they may be only
-    its beginning. `stop_reason` is `tool_use` by default. Raises ReplyError for a name that Bedrock does not allow.
+    the beginning of this JSON. `stop_reason` is `tool_use` by default. Raises ReplyError for a name that Bedrock does
+    not allow.
 
     >>> tool_use("get_weather", {"city": "Zürich"})
     <Reply tool_use get_weather {"city": "Zürich"}>
@@ -87,10 +88,10 @@ def message(
     By default `stop_reason` follows from the blocks. A toolUse may omit its toolUseId. `usage` (TokenUsage; missing
     members are estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds an empty `modelOutput`, as AWS does),
     `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
-    ConverseResponse. `pieces` maps the index of a block to its exact deltas; those of a last tool use may be only the
-    beginning of its input if the stop reason is `max_tokens`. `strict=False` allows members and values that the
-    installed model does not have (future ones), and missing required members outside the content blocks; a stream sends
-    an unknown block as one delta of that name.
+    ConverseResponse. `pieces` maps the index of a block to its exact deltas. With the stop reason `max_tokens`, the
+    pieces of a last toolUse block may be only the beginning of its input. `strict=False` allows members and values that
+    the installed botocore's model does not have (future ones), and missing required members outside the content blocks;
+    a stream sends a block of unknown type as one delta with the block's name.
     Raises ReplyError if AWS's model does not allow a value, or if a block cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
@@ -151,7 +152,7 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel if the installed botocore cannot parse the block: older ones lack some starts and deltas."""
+    """Raise NotInModel if the installed botocore cannot parse the event: older ones lack some starts and deltas."""
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]
@@ -179,11 +180,11 @@ def cited(
     usage: Mapping[str, object] | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
 ) -> Reply:
-    """Answer with texts in order, each followed by the Citations that support it, as AWS Citation mappings.
+    """Answer with texts in order; after each text come the Citations that support it (mappings of the AWS API).
 
     Each text becomes one block: a text block, or a citationsContent block if citations follow the text. A stream sends
-    citations before their text. Citations after no text or an empty text become a block without text, as from Nova's
-    web grounding.
+    citations before their text. Citations that come first, or after an empty text, become a block without text, as in
+    answers with Nova's web grounding.
     `citing` creates a Citation. `usage` (TokenUsage) and `pieces` (index of a block -> the exact deltas of its text)
     are as in `message`. Raises ReplyError for an invalid part, or for no parts. Source: recorded answers of Claude and
     Nova.

@@ -61,7 +61,7 @@ class Reply:
     def fails_after(
         self, events: int, exception: str, message: str | None = None, *, strict: bool = True, **members: object
     ) -> Reply:
-        """Send an exception frame after that many events and end the stream.
+        """Send an exception frame after this number of events, and end the stream.
 
         On plain Converse the answer is the HTTP error of the same type. Events are counted with one delta per word,
         whatever the model family. `exception` is a member of ConverseStreamOutput such as `throttlingException`, or any
@@ -89,11 +89,11 @@ class Reply:
         return self._failing("fails_after", events, {exception: body}, strict=strict)
 
     def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
-        """Send an unmodelled error frame (`:message-type: error`) after that many events and end the stream.
+        """Send an unmodelled error frame (`:message-type: error`) after this number of events, and end the stream.
 
-        `code` and `message` are its headers `:error-code` and `:error-message`; there is no payload. On plain Converse
-        the answer is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the specification
-        of event streams; no recording of Bedrock has such a frame.
+        `code` and `message` are the frame's headers `:error-code` and `:error-message`; there is no payload. On plain
+        Converse the answer is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the
+        specification of event streams; no recording of Bedrock has such a frame.
 
         >>> from converse_harness import reply
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
@@ -119,7 +119,7 @@ class Reply:
         return replace(self, failure=StreamFailure(after, event), recorded=None)
 
     def _check_uncounted(self, then: str) -> None:
-        """Raise ReplyError if a placed fault counts events, because a failure set later would shift it."""
+        """Raise ReplyError if a fault of this reply counts events, because the intended change would shift it."""
         for placement in self.placements:
             if placement.fault.place in ("between", "in event"):
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
@@ -127,10 +127,10 @@ class Reply:
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
         """Break the protocol with a fault, after `after` events; by default after half of them.
 
-        For an order fault, `after` is the event to which it applies; by default the middle one of the events where the
-        fault is possible. Events are counted with one delta per word, whatever the model family. A fault that is also
-        possible in a whole body breaks the body of plain Converse, or of an error, at the same fraction of its length.
-        Faults of different levels may be combined. Raises ReplyError if the fault is impossible in this reply.
+        For an order fault, `after` is the index of the event to which the fault applies; the default is the middle one
+        of the possible events. Events are counted with one delta per word, whatever the model family. A fault that is
+        also possible in a whole body breaks the body of plain Converse, or of an error, at the same fraction of its
+        length. Faults of different levels may be combined. Raises ReplyError if the fault is impossible in this reply.
 
         >>> from converse_harness import faults
         >>> from converse_harness import reply
@@ -191,8 +191,9 @@ class Reply:
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` before every later event; all transports really
-        wait.
+        """Wait `first` seconds before the first event and `each` seconds before every later event.
+
+        All transports really wait.
         """
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
@@ -201,7 +202,7 @@ class Reply:
 
     @property
     def order_breach(self) -> FaultPlacement | None:
-        """The placed order fault, or None."""
+        """The order fault of this reply, with its position; None if the reply has no order fault."""
         return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
 
     def check_transport(self, transport: Transport | None) -> None:
@@ -216,14 +217,14 @@ class Reply:
 
     @property
     def no_answer(self) -> bool:
-        """Whether the connection fails and no answer is sent."""
+        """Whether a fault makes the connection fail, so that no answer is sent at all."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
     def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """Return the events of the stream without the failure, chunked as by `family`, or with one delta per word if a
-        fault or failure counts events.
+        """Return the events of the stream, without the frame of `fails_after` or `error_frame_after`.
 
-        Raises ReplyError for an HTTP error, which has no events.
+        Unless the reply has exact `pieces`, deltas are cut as models of `family` do it; without a family, or if a fault
+        or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no events.
         """
         placement = self.order_breach
         if placement is None:
@@ -235,8 +236,8 @@ class Reply:
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
-        """Yield the events of `unbroken_events` in runs: deltas that differ only in their text stay together, and are
-        not yet converted to events.
+        """Yield the events of `unbroken_events`; successive deltas that differ only in their text are one item, a
+        Deltas, which is not yet converted to events.
         """
         match self.body:
             case EventsBody(events):

@@ -17,11 +17,16 @@ from converse_harness.samples.table import SAMPLES, VARIANTS
 __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
 NAMES: Final = tuple(SAMPLES)
-"""The names of all samples: `content.Message` is from `converse_harness.types`, `TokenUsage` is an AWS shape."""
+"""The names of all samples. `content.Message`, for example, is a type of `converse_harness.types`, and `TokenUsage` is
+a shape of AWS's model.
+"""
 
 
 class UnknownSample(ReplyError, LookupError):
-    """Raised if no sample, kind or set of variants has this name, or if the name is ambiguous; suggests names."""
+    """Raised if no sample, kind or set of variants has this name, or if the name is ambiguous.
+
+    The message suggests similar names.
+    """
 
 
 def sample(name: str) -> Any:
@@ -55,9 +60,9 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """Return the variants that the installed botocore has: path in AWS's model -> a new value.
+    """Return one value for each variant of a type in the installed botocore's model: path in the model -> a new value.
 
-    `name` is the fixture's name without `converse_each_`. Raises UnknownSample.
+    `name` is the fixture's name without `converse_each_`. Raises UnknownSample for an unknown name.
 
     >>> variants("tool_choice")
     {'auto': {'auto': {}}, 'any': {'any': {}}, 'tool': {'tool': {'name': 'get_weather'}}}

@@ -67,7 +67,7 @@ One bag of up to 8 kg may be taken into the cabin. Skis are carried in the hold 
 
 Umbrellas are allowed in the cabin.
 """
-"""The text of the sample document; the citations quote it."""
+"""The text of the sample document, from which the sample citations quote."""
 
 DOCUMENT: Final = {
     "format": "txt",
@@ -104,7 +104,7 @@ WAV: Final = (
 """10 ms of silence: 8 kHz, 16 bit, one channel."""
 
 _MP4: Final = b"\0\0\0\x1cftypisom\0\0\x02\0isomiso2mp41\0\0\0\x08free\0\0\0\x08mdat"
-"""The first boxes of an MP4 file, without any picture."""
+"""The first boxes (parts) of an MP4 file; the video has no pictures."""
 
 IMAGE: Final = {
     "format": "png",

@@ -1,4 +1,4 @@
-"""Guardrail samples: findings when the traveller asks about investments and gives an e-mail address."""
+"""Sample findings of a guardrail: the traveller asks about investments and mentions an e-mail address."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _ID: Final = "gr1example7x"
 PII: Final[Mapping[str, str]] = {
     "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
     "AGE": "42 years",
-    # Both appear in AWS's own documentation.
+    # AWS's own documentation uses these two keys as examples.
     "AWS_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CA_HEALTH_NUMBER": "9628-797-293",
-    # From specimens of the Canadian government; numbers that begin with 0 are not issued to persons.
+    # The Canadian government uses this number in specimens; numbers that begin with 0 are not issued to persons.
     "CA_SOCIAL_INSURANCE_NUMBER": "046 454 286",
     "CREDIT_DEBIT_CARD_CVV": "355",
     "CREDIT_DEBIT_CARD_EXPIRY": "04/32",
@@ -79,7 +79,7 @@ TRACE: Final = {
     "inputAssessment": {_ID: ASSESSMENT},
     "outputAssessments": {_ID: [ASSESSMENT]},
 }
-"""Findings in the question and in the answer, and the model's original answer."""
+"""A trace with findings in the question and in the answer, and with the model's original answer."""
 
 DETECTED_TRACE: Final = {
     "inputAssessment": {

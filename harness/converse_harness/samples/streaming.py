@@ -20,7 +20,7 @@ SOURCE: Final = {"text": _PASSAGE}
 GENERATED: Final = {"text": "You may take one bag of up to 8 kg with you."}
 LOCATION: Final = {"documentChar": DOCUMENT_CHAR}
 CITATION: Final = {"location": LOCATION, "sourceContent": [SOURCE], "title": DOCUMENT_NAME}
-"""A citation; in a stream it has the same members."""
+"""A citation; a citation delta of a stream has the same members."""
 
 CITED: Final = {"citations": [CITATION], "content": [GENERATED]}
 SEARCH_RESULT: Final = {

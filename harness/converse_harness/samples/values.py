@@ -147,7 +147,7 @@ VALUES: Final[Mapping[str, Any]] = {
     "memory.InjectionQueryCallback": memory.last_user_text,
     "memory.InjectionFormatCallback": memory.as_list,
 }
-"""Name, as in `table.SAMPLES` -> value; the others are in `objects.OBJECTS`."""
+"""Name in `table.SAMPLES` -> value. The samples that a function must create are in `objects.OBJECTS`."""
 
 _STARTS: Final = {
     "toolUse": content.START_TOOL_USE,
@@ -211,7 +211,9 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
 """Union of AWS's model -> its variants: path of members -> the value at the end of the path."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Event -> the member that paths leave out: `contentBlockStart.toolUse` has `start` before `toolUse`."""
+"""Event -> the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for
+`contentBlockStart.start.toolUse`.
+"""
 
 SHAPES: Final = {
     "content_block": "ContentBlock",
@@ -226,7 +228,7 @@ SHAPES: Final = {
 
 
 def variants_of(name: str) -> Iterator[tuple[str, Any]]:
-    """Path and value of each variant in the installed botocore."""
+    """Yield the path and value of each variant that the installed botocore's model has."""
     if name == "stop_reason":
         yield from ((reason, reason) for reason in bedrock.enum("StopReason"))
     elif name == "pii_kind":
@@ -240,7 +242,7 @@ def variants_of(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _at(steps: list[str], value: Any) -> Any:
-    """The value nested in the members of a path; block events also get a contentBlockIndex."""
+    """Return the value nested under the members of a path; block events also get a contentBlockIndex."""
     for step in reversed(steps):
         value = {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value
         value = {step: value}

@@ -1,4 +1,4 @@
-"""The ASGI transport: the same fake as an application of an existing server, with its workers, TLS and protocols.
+"""The ASGI transport: a fake as an application that an ASGI server runs, with the server's workers, TLS and protocols.
 
 The server must support ASGI 3 and use asyncio. An application closes a connection by raising an exception; it cannot
 reset a connection.
@@ -30,7 +30,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
-"""Number of bytes after which an answer yields to the other tasks of the event loop."""
+"""Number of bytes after which the sender of an answer lets other tasks of the event loop run."""
 
 _THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
 """Headers that the app does not send, because the server manages the connection. The server also adds `Date`."""
@@ -84,8 +84,9 @@ class ConverseApp:
         self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, history=history, cache_minimum=cache_minimum)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection; servers call this. Raises TransportError for a scope that is neither HTTP nor
-        lifespan.
+        """Handle one HTTP request, or the lifespan of the server; servers call this method.
+
+        Raises TransportError for any other ASGI scope.
         """
         if scope["type"] == "lifespan":
             await _live(receive, send)
@@ -118,7 +119,7 @@ class ConverseApp:
 
 
 class _Answer:
-    """Sends one exchange through the ASGI server; the future `leaving` is done when the client has disconnected."""
+    """Sends the answer of one exchange to the ASGI server. The future `leaving` is done once the client disconnects."""
 
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
         self._response = exchange.response
@@ -149,7 +150,7 @@ class _Answer:
                 with suppress(OSError):
                     await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            reader.end("cut")  # for an answer that the server cancelled; no effect after another end
+            reader.end("cut")  # the server cancelled the answer; without effect if the answer has ended
 
     async def _sent(self) -> bool:
         """Send the head and all chunks; return False if the client disconnected."""
@@ -202,7 +203,7 @@ async def _live(receive: Receive, send: Send) -> None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the request's body up to the size limit; None if the client disconnected before its end."""
+    """Return the request's body, cut soon after the size limit; None if the client disconnected before its end."""
     body = bytearray()
     while True:
         message = await receive()

@@ -1,4 +1,4 @@
-"""One client connection: detects the protocol and moves bytes."""
+"""One client connection: it detects the version of HTTP, and passes bytes between the socket and Http1 or Http2."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _LOOK_AGAIN: Final = 0.005
 """Seconds between two checks for bytes that the peer has not acknowledged."""
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
-"""Runs its first argument in a thread, then its second with the result in the event loop; the third is `forwards`."""
+"""A function that calls its first argument in a thread, and then its second argument with the result in the event loop.
+
+The third argument is `forwards` of the MountedAnswer.
+"""
 
 
 def _on_its_way(number: int) -> int:
@@ -104,17 +107,17 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """Called when the client half-closes; asyncio then closes the connection: no known client reads after this."""
+        """Called when the client half-closes. asyncio then closes the connection: no known client reads after this."""
         if self._chosen:
             self.http.receive(b"")
 
     def pause_writing(self) -> None:
-        """Called when the client reads more slowly than we write: also stop reading its requests."""
+        """Called when the client reads too slowly: stop writing answers, and stop reading further requests."""
         self.writable = False
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Called when the client has caught up: continue to read and write."""
+        """Called when the client has read enough: continue to write answers and to read requests."""
         self.writable = True
         if self._resetting:
             self._reset_when_sent()
@@ -160,7 +163,10 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived."""
+        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived.
+
+        `stale`: the next request on this connection causes a reset.
+        """
         self._heard = self.loop.time()
         self._stale = self._stale or stale
         self._deliveries.pop(delivery.stream, None)
@@ -171,7 +177,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def hang_up(self) -> None:
-        """Close the connection normally (FIN) once everything is written; its other streams end, too."""
+        """Close the connection normally (FIN) once everything is written; the connection's other streams end, too."""
         self.flush()
         self._drop_all("cut")
         self._close_by(_LINGER)
@@ -198,7 +204,7 @@ class Connection(asyncio.Protocol):
     # Cutting
 
     def cut(self, owner: object = None) -> None:
-        """Reset all answers of one owner, or the whole connection."""
+        """Reset all answers of one owner (a fake); without an owner, reset the whole connection."""
         for stream, delivery in [*self._deliveries.items()]:
             if owner is None or delivery.owner is owner:
                 delivery.drop("cut")
@@ -236,14 +242,14 @@ class Connection(asyncio.Protocol):
     def _choose(self, first: bytes) -> None:
         self._chosen, self._first = True, b""
         if first.startswith(PREFACE):
-            from converse_harness.server.h2 import Http2  # takes 50 ms; most connections need no HTTP/2
+            from converse_harness.server.h2 import Http2  # this import takes 50 ms; most connections need no HTTP/2
 
             self.http = Http2(self._limits)
         else:
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        # A loop and not recursion: a peer may send any number of requests ahead, and each answer releases the next.
+        # A loop, not recursion: a client may send any number of requests at once; each finished answer starts the next.
         self._events += events
         if self._handling:
             return
@@ -291,7 +297,10 @@ class Connection(asyncio.Protocol):
     # Timeouts
 
     def _watch(self) -> None:
-        """Close the connection if the peer was silent for too long; otherwise check again later."""
+        """Close the connection if the client was silent for too long; otherwise check again later.
+
+        A client that stopped in the middle of a request first gets the error 408.
+        """
         mid_request = not self._chosen or self.http.mid_request
         limit = self._limits.silence if mid_request or self._draining else self._limits.idle
         if self._deliveries:

@@ -1,4 +1,4 @@
-"""The sending of one answer: each chunk is written when it is due, together with all others that are due."""
+"""The sending of one answer over a socket: each chunk is written when it is due, together with others that are due."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
-"""Number of bytes after which a delivery yields to the other tasks of the event loop."""
+"""Number of bytes after which a delivery lets other tasks of the event loop run."""
 
 WAITING: Final = Chunk(b"", math.inf)
 """Placeholder for a chunk that has not arrived yet."""
@@ -63,7 +63,7 @@ class Arriving(Iterator[Chunk]):
 
 
 class Link(Protocol):
-    """The members of a connection that a delivery uses."""
+    """The members of a Connection that a SocketDelivery uses."""
 
     loop: AbstractEventLoop
     http: Http1 | Http2
@@ -87,7 +87,7 @@ _SHORT: Final = 128
 
 
 def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
-    """Yield the frames of a stream without pauses in lists of up to _SHORT frames, then the last chunk."""
+    """Yield the frames of a stream without pauses in lists of up to _SHORT frames, then the last chunk, if any."""
     sent = 0
     for run in stream.runs:
         sent += len(run)
@@ -129,7 +129,7 @@ class SocketDelivery:
         self._asked = self._due = self.link.loop.time()
 
     def start(self, exchange: TransportExchange) -> None:
-        """Start to send: the head of a stream immediately, the head of a whole body together with the body."""
+        """Start to send the answer. The head of a stream is sent immediately, other heads together with the body."""
         if self.outcome != "still running":
             exchange.ended(self.outcome)
             self.link.flush()
@@ -137,7 +137,7 @@ class SocketDelivery:
         self._started = True
         self._exchange, self._taken, response = exchange, exchange.taken, exchange.response
         if response.failure is not None:
-            # After the connection was accepted, two failures are possible: the server sends nothing, or closes.
+            # An accepted connection can fail in two ways: the server sends nothing, or it closes the connection.
             self._end("cut")
             if response.failure == "connection closed":
                 self.link.hang_up()
@@ -228,7 +228,10 @@ class SocketDelivery:
         self.link.http.head(self.stream, self._exchange.response, http_date())
 
     def _waits(self, chunk: Chunk) -> bool:
-        """Whether the chunk is not due yet; its delay starts when the previous chunk was due."""
+        """Return whether the chunk is not due yet, and if so set a timer.
+
+        The delay of a chunk starts when the previous chunk was due.
+        """
         if self._is_due:
             return False
         self._due += chunk.delay

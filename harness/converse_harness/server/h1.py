@@ -36,7 +36,7 @@ class Http1:
         self._head: h11.Request | None = None
         self._body = bytearray()
         self._chunks = 0
-        """Number of chunks received of the current request body."""
+        """The number of chunks of the current request body that have arrived."""
         self._chunked = False
         self._silent = False
         """Whether the body of the answer is omitted, because the method is HEAD."""
@@ -48,21 +48,21 @@ class Http1:
 
     @property
     def mid_request(self) -> bool:
-        """Whether a part of a request has arrived."""
+        """Whether a request has arrived only in part, and no answer is in progress."""
         return not self._answering and (self._head is not None or bool(self._h11.trailing_data[0]))
 
     @property
     def backlog(self) -> int:
-        """The number of bytes that wait for an earlier answer."""
+        """The number of bytes of further requests, which wait until the current answer is complete."""
         return len(self._h11.trailing_data[0]) if self._answering else 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the peer, b"" at their end; return the events."""
+        """Process bytes from the client, and return the events that they complete; b"" means that the client closed."""
         if self.done:
             return []
         try:
             self._h11.receive_data(data)
-        except RuntimeError:  # bytes after the end: asyncio never delivers them
+        except RuntimeError:  # bytes after the client closed; asyncio never delivers any
             self.done = True
             return []
         return self._read()
@@ -94,7 +94,7 @@ class Http1:
                     return [self._arrived()]
                 case h11.NEED_DATA:
                     break
-                case _:  # the peer closed, or switches to another protocol
+                case _:  # the client closed, or switches to another protocol
                     self.done = True
         return []
 
@@ -112,7 +112,10 @@ class Http1:
         return Arrived(self._stream, request)
 
     def _too_long(self, head: h11.Request) -> int:
-        """Return 431 for too long a head (h11 detects only a partial one), 413 for too long a body, 0 for neither."""
+        """Return 431 if the head is too long, 413 if the body is too long, otherwise 0.
+
+        h11 itself refuses a head that is too long only while the head is incomplete.
+        """
         items = head.headers.raw_items()
         if sum([len(name) + len(value) for name, value in items]) + len(head.target) > self._limits.head:
             return 431
@@ -150,7 +153,7 @@ class Http1:
         self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def frames(self, frames: list[bytes]) -> int:
-        """Write frames of a stream in one piece, as one chunk each if the answer is chunked; return its size."""
+        """Write frames of a stream in one piece, and return its size. In a chunked answer each frame is one chunk."""
         if self._silent:
             return 0
         if not self._chunked:
@@ -161,7 +164,7 @@ class Http1:
         return len(data)
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer; return the event of a request that waited for this end."""
+        """End an answer; return the event of the next request, if it has arrived already."""
         if self._chunked and not self._silent:
             self._out.append(b"0\r\n\r\n")
         self._answering = False
@@ -182,7 +185,7 @@ class Http1:
         return False
 
     def time_out(self) -> list[Event]:
-        """Handle a peer that was silent in the middle of a request."""
+        """Refuse the incomplete request with the error 408, because the client was silent for too long."""
         return self._refuse(408, "")
 
     def take(self) -> bytes:

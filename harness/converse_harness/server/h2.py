@@ -1,4 +1,7 @@
-"""HTTP/2 without I/O, on the library h2, with prior knowledge, as the AWS SDK for JavaScript uses it."""
+"""HTTP/2 without I/O, with the library h2.
+
+Clients must start with HTTP/2 (prior knowledge), as the AWS SDK for JavaScript does.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ _CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
 """Headers of HTTP/1.1 that HTTP/2 forbids."""
 
 _WINDOW = 1 << 20
-"""Bytes that a client may send on a stream without waiting for us."""
+"""Number of bytes that a client may send on a stream before it must wait for a window update."""
 
 
 _FRAMES_OF_A_REQUEST = 4
-"""Empty frames allowed per request: its end, a PING, a change of a window or of its priority."""
+"""Number of empty frames that each request allows: for its end, a PING, a change of a window or of its priority."""
 
 _LENGTH = 3
-"""The first bytes of a frame's nine-byte header: the length of the payload."""
+"""Number of bytes at the start of a frame's header that contain the length of the payload."""
 
 
 class _Connection(H2Connection):
@@ -58,16 +61,20 @@ class _Connection(H2Connection):
 
 
 class _Frames(FrameBuffer):
-    """h2's buffer with an early check: h2 itself waits for a whole frame, up to 16 MB, before it rejects the length.
+    """h2's buffer of received bytes, with two additional limits.
 
-    The number of empty frames is limited, because each costs as much work as a full one.
+    The length of a frame is checked as soon as it arrives; h2 itself first waits for the whole frame, up to 16 MB. The
+    number of empty frames (no headers, less than SMALL bytes of data) is limited, because each costs as much work as a
+    full one.
     """
 
     def __init__(self, patience: int) -> None:
         super().__init__(server=True)
         self._most = self._patience = patience
         self._updates = 0
-        """Window updates that the client still owes for sent data."""
+        """Number of window updates that are not counted as empty frames, because the client sends them for received
+        data.
+        """
 
     def __next__(self) -> Frame:
         if len(self._data) >= _LENGTH:
@@ -82,11 +89,11 @@ class _Frames(FrameBuffer):
         return frame
 
     def asked(self) -> None:
-        """Let the client send more empty frames (no headers, almost no body data), because a request arrived."""
+        """Allow the client more empty frames, because a request arrived."""
         self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
 
     def sent(self) -> None:
-        """Allow two window updates: clients send these after a DATA frame."""
+        """Allow the client two window updates, because a DATA frame was sent to it."""
         self._updates += 2
 
 
@@ -99,17 +106,17 @@ class _Request(NamedTuple):
 
 @dataclass(slots=True)
 class _DueAnswer:
-    """The answer due on a stream whose request is complete, or was refused before its end (`unfinished`)."""
+    """The state of the answer on a stream. `unfinished`: the request was refused before its end."""
 
     silent: bool = False
-    """No body (HEAD)."""
+    """Whether the body is omitted, because the method is HEAD."""
     unfinished: bool = False
     headless: bool = True
-    """The head is not sent yet."""
+    """Whether the head is not sent yet."""
 
 
 class Http2:
-    """One connection with many streams."""
+    """One connection with many requests at a time, each on its own stream."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
@@ -125,18 +132,18 @@ class Http2:
             },
         )
         self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
-        self._h2.decoder.max_header_list_size = limits.head  # h2 itself sets it only when the settings change
+        self._h2.decoder.max_header_list_size = limits.head  # h2 sets this only when the settings change
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
         self._open: dict[int, _DueAnswer] = {}
-        """Streams whose answer is due, or under way."""
+        """Stream -> the state of its answer, until the answer is complete."""
         self._patience = limits.resets
         self._leaving = False
 
     @property
     def mid_request(self) -> bool:
-        """Whether a part of a request has arrived."""
+        """Whether a request has arrived only in part, and no answer is in progress."""
         return bool(self._coming) and not self._open
 
     @property
@@ -145,7 +152,7 @@ class Http2:
         return 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the peer, b"" at their end; return the events."""
+        """Process bytes from the client, and return the events that they complete; b"" means that the client closed."""
         if self.done or not data:
             self.done = True
             return []
@@ -154,7 +161,7 @@ class Http2:
             for event in self._h2.receive_data(data):
                 if not self.done:
                     self._heard(event, events)
-        except (H2Error, ValueError, KeyError) as error:  # h2 has queued a GOAWAY if it found the error
+        except (H2Error, ValueError, KeyError) as error:  # if h2 found the error, it has queued a GOAWAY
             self.unread = isinstance(error, DenialOfServiceError)
             self._give_up(events)
         return events
@@ -203,7 +210,7 @@ class Http2:
         return HttpRefused(stream, refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
-        """Report the end of the connection to all open streams."""
+        """End the connection: the events become one Left for each stream with an unfinished answer."""
         self.done = True
         events[:] = [Left(stream) for stream in sorted(self._open)]
 
@@ -221,7 +228,7 @@ class Http2:
         answer = self._open.pop(stream, None)
         if answer is None or answer.headless:
             self._patience -= 1
-        # A flood of requests that are reset at once is always stopped here.
+        # A request whose reset came in the same bytes is removed from the events: a flood of these is never answered.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:
@@ -239,13 +246,13 @@ class Http2:
             self._open[stream].headless = False
 
     def room(self, stream: int) -> int:
-        """The room in the client's windows, of the stream and of the connection; -1 if the stream is gone."""
+        """Return how many bytes the client's flow-control windows allow on this stream; -1 if the stream has ended."""
         if self._gone_meanwhile(stream):
             return -1
         return self._h2.local_flow_control_window(stream)
 
     def body(self, stream: int, data: bytes) -> None:
-        """Write a part of a body in DATA frames of its own."""
+        """Write a part of a body as one or more DATA frames."""
         if self._open[stream].silent:
             return
         largest = self._h2.max_outbound_frame_size
@@ -254,11 +261,11 @@ class Http2:
             self._frames.sent()
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer."""
+        """End an answer; return no events, because no request waits for this end."""
         if not self._gone_meanwhile(stream):
             self._h2.end_stream(stream)
             if self._open[stream].unfinished:
-                self._h2.reset_stream(stream, ErrorCodes.NO_ERROR)  # there is no need for the rest of the request
+                self._h2.reset_stream(stream, ErrorCodes.NO_ERROR)  # the client need not send the rest of the request
             self._patience = min(self._patience + 1, self._limits.resets)
         self._answered(stream)
         return []
@@ -271,7 +278,7 @@ class Http2:
         return True
 
     def time_out(self) -> list[Event]:
-        """Handle a peer that was silent in the middle of a request."""
+        """Refuse all incomplete requests with the error 408, because the client was silent for too long."""
         self._leaving = True
         return [self._refuse(stream, 408) for stream in list(self._coming)]
 

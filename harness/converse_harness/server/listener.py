@@ -40,7 +40,7 @@ class ConverseServer:
 
     `port` 0 picks a free port. Raises TransportError if no socket can be opened. A `host` outside the loopback causes a
     warning. The control API accepts as `Host` only the loopback's names, `host` and `allow_hosts`; Bedrock's own paths
-    accept any.
+    accept any `Host`.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -97,7 +97,7 @@ class ConverseServer:
 
         Calls are signed anew with this environment's credentials, as boto3 finds them, or sent with
         AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL to use in place of Bedrock's in the `region` (default: the
-        environment's). `mode`, `match` and `pace` are as for the function `record`, and `redaction` are the
+        environment's). `mode`, `match` and `pace` are as for the function `record`; `redaction` is the set of
         replacements in the file. The file is rewritten after each call and when the fake closes; the recording is kept
         however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file to
         replay does not exist, or if the file cannot be written; the message then names the file written instead.

@@ -22,13 +22,13 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
-"""Returns a context manager; while it is entered, a server answers with the fake."""
+"""A function that returns a context manager; inside its `with` block a server answers with the fake."""
 
 
 class ServerFake(Fake):
     """A fake Bedrock with its own URL on a ConverseServer; it answers every client that uses the URL.
 
-    It is open from the start; leaving its `with` block, or `close`, closes it and cuts its running answers.
+    It is open from the start. `close`, or the end of its `with` block, closes it and cuts its running answers.
     """
 
     transport = "server"
@@ -49,7 +49,7 @@ class ServerFake(Fake):
     def environ(self) -> dict[str, str]:
         """Environment variables that direct clients to this fake, in this process or another.
 
-        They are the endpoint variables of AWS's SDKs, the AI SDK and litellm, dummy keys, a region, and no proxy:
+        They are the endpoint variables of AWS's SDKs, the AI SDK and litellm, dummy keys, a region, and NO_PROXY:
         `subprocess.run(command, env={**os.environ, **fake.environ})`.
         """
         return environ(self._url, os.environ)
@@ -91,39 +91,39 @@ class PlainExchange:
 
 
 class MountedAnswer(NamedTuple):
-    """The responder of a request, and how to run it.
+    """The owner of an answer (a fake, or the Mounts if no fake answers), and the function `give` that makes the answer.
 
-    `slow`: it must not run in the event loop. `forwards`: the answer comes from an upstream service; stop() does not
-    wait for it.
+    `slow`: the function must not run in the event loop. `forwards`: the answer comes from an upstream service; stop()
+    does not wait for it.
     """
 
     owner: object
     give: Callable[[], TransportExchange]
-    """Makes the exchange; never raises."""
+    """Returns the exchange; never raises."""
     slow: bool
     forwards: bool = False
 
 
 class Mounts:
-    """The open fakes of a server by prefix; the fake at "" answers all other paths."""
+    """The open fakes of a server by the prefix of their paths; the fake with the prefix "" answers all other paths."""
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}
         self._control = control
 
     def prefix(self) -> str:
-        """A new prefix that cannot be guessed."""
+        """Return a new random prefix, which nobody can guess."""
         return f"/fake-{secrets.token_urlsafe(12)}"
 
     def unmount(self, fake: ServerFake, prefix: str) -> None:
-        """Remove a fake; if another fake is at its prefix by now, that one stays."""
+        """Remove a fake from its prefix; a newer fake at the same prefix stays."""
         if self.fakes.get(prefix) is fake:
             del self.fakes[prefix]
 
     def answer(self, request: Request) -> MountedAnswer:
-        """Return the responder of a request; a fake receives the request without the prefix."""
+        """Return how to answer a request. The fake receives the request without the prefix in its path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
-        if prefix == _CONTROL:  # slow: it checks against the service model
+        if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
             return MountedAnswer(self, give, slow=True)
         fake = self.fakes.get(prefix)
@@ -139,7 +139,7 @@ class Mounts:
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
-    """Answer a request, with an error if our own code or a function of the script fails; the server keeps running."""
+    """Call `give`. If our own code or a function of the script fails, return an error response and note the problem."""
     try:
         return give()
     except Exception as error:  # noqa: BLE001 - a bug of ours, or an error in a script

@@ -1,8 +1,8 @@
 """The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals.
 
-Http1 and Http2 have the same methods: they convert received bytes to events, and answers to bytes. `done`: nothing more
-will be received or sent; close the connection after the pending bytes are written. `unread`: the peer may still be
-sending.
+Http1 and Http2 have the same methods: they convert received bytes to events, and answers to bytes. If their attribute
+`done` is true, nothing more will be received or answered, and the connection must be closed once the pending bytes are
+written. If `unread` is true, the client may still be sending.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Limits:
 LIMITS: Final = Limits()
 
 SMALL: Final = 64
-"""Number of body bytes in a frame or chunk; smaller ones cost more work than their data is worth."""
+"""Number of body bytes below which a frame or chunk counts as empty: it costs more work than its data is worth."""
 
 
 _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
@@ -55,7 +55,7 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
     413: ("RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
     431: ("RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
 }
-"""Status -> error name and message for a request that never becomes a Call. Source: HTTP; none is recorded."""
+"""Status -> error name and message for a request that never becomes a Call. Source: HTTP, not recordings."""
 
 
 class Arrived(NamedTuple):

@@ -57,7 +57,7 @@ _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer 
 
 
 class _Relay:
-    """One call that is forwarded to the service, and its answer."""
+    """The exchange of one call that is forwarded to the service; it records the answer and passes it to the client."""
 
     def __init__(self, passed: ForwardedExchange, over: Callable[[Call], None]) -> None:
         self._call = passed.call
@@ -73,7 +73,7 @@ class _Relay:
 
     @property
     def captured(self) -> None:
-        """Always None: the relay itself answers."""
+        """Always None, because this object forwards the call itself."""
         return
 
     @property
@@ -149,8 +149,8 @@ class _Relay:
 
 
 OnSaved = Callable[[Call, Exception | None], None]
-"""Called when a call has ended: with None if it is saved (or was replayed), otherwise with the exception that prevented
-saving. It must not block."""
+"""A function that is called when a call has ended; it must not block. Its second argument is None if the call is saved
+(or was replayed), otherwise the exception that prevented saving."""
 
 
 _REST: Final = 4.0
@@ -234,8 +234,8 @@ class Options(TypedDict, total=False):
 class RecordingFake(ServerFake):
     """A fake that forwards its calls to the real service and records them.
 
-    The recording is rewritten after each call and when the fake closes; of an answer that is still running then, the
-    received part is saved. Closing raises ReplyError if the file cannot be written.
+    The recording is rewritten after each call and when the fake closes; if an answer is still running then,
+    the part received so far is saved. Closing raises ReplyError if the file cannot be written.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class RecordingFake(ServerFake):
 
         A MissingRecording is raised as a ReplyError that also suggests how to make the recording.
         """
-        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing raises the error, too
+        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing also raises the failure
         try:
             played, writer = open_session(
                 Path(path),
@@ -280,7 +280,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment variables of every fake, plus the service's region, by which clients choose models."""
+        """The environment variables of a ServerFake, with the service's region: clients choose models by the region."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
         return {**super().environ, **regions}

@@ -21,17 +21,17 @@ from converse_harness.secrets import mask, remember
 from converse_harness.stream.http import Request
 
 _SIGNING_NAME: Final = "bedrock"
-"""The service name in the signature of every request, for any host that the request goes to."""
+"""The service name in the signature of every request, whatever host receives the request."""
 
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
 _PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
-"""The headers that are forwarded. The proxy replaces those that identify the client or the host."""
+"""The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature."""
 
 _CONNECT_TIMEOUT: Final = 60.0
 _READ_TIMEOUT: Final = 3600.0
-"""Seconds. botocore's default, a minute for the next byte, is too short for a model that thinks.
-The client has its own limit: when it disconnects, so does the proxy."""
+"""Timeout in seconds. botocore's default, a minute until the next byte, is too short for a model that thinks.
+The client has a timeout of its own: when the client disconnects, the proxy disconnects from the service."""
 
 _NO_KEYS: Final = (
     "there are no credentials to sign with: {what}. The proxy signs what it passes on with those of its own "
@@ -56,7 +56,7 @@ LOST: Final = "the credentials of this environment could not be renewed: {error}
 
 
 class UpstreamAnswer:
-    """An answer of the service: the head was read; iterating over `pieces` reads the body."""
+    """An answer of the service. Its head has been read; iterating over `pieces()` reads its body."""
 
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
@@ -68,10 +68,10 @@ class UpstreamAnswer:
         self.status: int = raw.status
         self.headers: tuple[tuple[str, str], ...] = tuple(raw.headers.items())
         self.chunked: bool = bool(raw.chunked)
-        """Whether the body is chunked: one piece per chunk, otherwise one piece in all."""
+        """Whether the body is chunked: `pieces` then yields one piece per chunk, otherwise one piece in all."""
 
     def pieces(self) -> Iterator[bytes]:
-        """The parts of the body as they arrive, undecoded. Raises urllib3's exception if the body breaks off."""
+        """Yield the parts of the body as they arrive, undecoded. Raises urllib3's exception for an incomplete body."""
         try:
             if self.chunked:
                 yield from self._raw.read_chunked(decode_content=False)
@@ -83,8 +83,8 @@ class UpstreamAnswer:
             raise
 
     def hang_up(self) -> None:
-        """Shut the connection down, from any thread, so that a reading thread sees the end: closing alone would not
-        wake it.
+        """Shut the connection down; any thread may call this. A thread that is reading the body then sees the end;
+        closing the connection would not wake this thread.
         """
         if self._wire is not None:
             with suppress(OSError):
@@ -99,15 +99,17 @@ class UpstreamAnswer:
 
 
 class Upstream:
-    """A service to which calls are forwarded, from any thread.
+    """The service to which calls are forwarded; any thread may use it.
 
-    Each call has its own connection, which is never stale, and a client that disconnects breaks no other call.
+    Each call opens a connection of its own: the connection is never stale, and a client that disconnects breaks no
+    other call.
     """
 
     def __init__(self, url: str | None, region: str | None) -> None:
-        """Find the service for this environment, or the one at `url`.
+        """Find the region, the credentials and the service's endpoint for this environment; `url` replaces the
+        endpoint.
 
-        Raises TransportError without credentials or region.
+        Raises TransportError without credentials or region, and for an invalid or insecure `url`.
         """
         from botocore.exceptions import BotoCoreError, ClientError
         from botocore.session import Session
@@ -135,13 +137,16 @@ class Upstream:
             self._verify = bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True
             self._endpoint = cache(self._resolve)
             self.url: str = self._endpoint(SERVICE)
-            """Bedrock Runtime's URL."""
+            """The URL of Bedrock Runtime, or the `url` that replaces it."""
         except (BotoCoreError, ClientError) as error:
             raise TransportError(_NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
         self._agent = {"User-Agent": f"converse-harness/{version('converse-harness')}"}
 
     def ask(self, request: Request) -> UpstreamAnswer:
-        """Sign a request anew and send it. Raises BotoCoreError if no answer comes, TransportError without keys."""
+        """Sign a request anew and send it. Raises BotoCoreError if no answer comes.
+
+        Raises TransportError if the credentials cannot be renewed.
+        """
         from botocore import httpsession, utils
 
         signed = self._signed(request)
@@ -181,8 +186,9 @@ class Upstream:
         return made.prepare()
 
     def _resolve(self, service: str) -> str:
-        """The endpoint of a service, ignoring the endpoint variables of the environment, which may lead to the proxy
-        itself.
+        """Return the endpoint of a service.
+
+        The endpoint variables of the environment are ignored, because they may contain the URL of this proxy.
         """
         if self._url is not None:
             return self._url
@@ -198,7 +204,7 @@ class Upstream:
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises if it is no number
+        _ = parts.port  # raises ValueError if the port is no number
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
@@ -206,5 +212,5 @@ def _check_url(url: str) -> None:
 
 
 def _normal(target: str) -> str:
-    """The target as urllib3 sends it, because the signature covers that spelling."""
+    """Return the target with percent escapes in upper case, as urllib3 sends it: the signature covers this form."""
     return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), target, flags=re.IGNORECASE)

@@ -1,7 +1,7 @@
 """The control API for tests in any language, over HTTP; this code does no I/O.
 
 This module has the routes as one table. `reading.py` checks callers and parses bodies, `vocabulary.py` defines the JSON
-form of replies and scripts, `arguments.py` that of their arguments, `patterns.py` searches with regular expressions.
+form of replies and scripts, `arguments.py` converts their arguments, `patterns.py` searches with regular expressions.
 `openapi.json` describes everything for people and code generators; tests keep these files consistent.
 """
 
@@ -60,7 +60,7 @@ class ControlApi:
 
     server: Fakes
     hosts: frozenset[str] = frozenset()
-    """Host names under which the control API answers, besides those of the loopback."""
+    """Host names that the control API accepts in the header `Host`, besides those of the loopback."""
 
     def answer(self, request: Request) -> HttpResponse:
         """Answer one request. The transport adds the header `Date`, as to all answers."""
@@ -79,7 +79,7 @@ class ControlApi:
         return replace(json_response(body, request_id), status=status)
 
     def open_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Open a fake with the settings and the script of the body."""
+        """Open a fake with the settings and the script in the request body."""
         body = parse(request.body)
         settings, scripting = read_settings(body), read_scripting(body)
         try:
@@ -107,7 +107,7 @@ class ControlApi:
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Add the replies of the body to a fake's script."""
+        """Add the replies in the request body to a fake's script."""
         fake = self._fake(id)
         body = parse(request.body)
         known(body, SCRIPTING, "")
@@ -158,7 +158,7 @@ class _ControlRoute(NamedTuple):
 FAKES: Final = "/__converse/fakes"
 
 ROOT: Final = "root"
-"""The id of the fake whose URL is the server's own."""
+"""The id of the fake at the server's own URL."""
 
 ROUTES: Final = (
     _ControlRoute("POST", FAKES, ControlApi.open_fake),
@@ -251,7 +251,7 @@ def _call_json(call: Call) -> dict[str, Any]:
 
 
 def _dropped(calls: Sequence[Call]) -> int:
-    """The number of calls that are no longer kept."""
+    """The number of early calls that the fake has dropped, because it keeps only the latest ones."""
     return calls[0].number - 1 if calls else 0
 
 
@@ -285,6 +285,6 @@ def _unused(fake: ServerFake) -> list[str]:
 
 
 def _problem_text(problem: Exception) -> str:
-    """Return the message of a problem, secrets masked; foreign exceptions begin with the name of their type."""
+    """Return the message of an exception with secrets masked; unless the exception is ours, its type comes first."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")

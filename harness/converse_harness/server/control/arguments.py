@@ -29,7 +29,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
 
 @lru_cache(maxsize=64)
 def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Return the named parameters of a function that the control API offers; the type of `*items` is a list."""
+    """Return the parameters that a request may set when it names this function; the type of `*items` is a list."""
     found: dict[str, inspect.Parameter] = {}
     for name, each in inspect.signature(function, eval_str=True).parameters.items():
         if each.kind is not each.VAR_KEYWORD and name not in _HIDDEN:
@@ -50,7 +50,7 @@ def first(function: Callable[..., object]) -> str:
 
 
 def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> dict[str, Any]:
-    """Convert a JSON object to keyword arguments. Raises ControlRefused for a missing, unknown or unfit member."""
+    """Convert a JSON object to keyword arguments. Raises ControlRefused for a missing, unknown or wrong member."""
     named = parameters(function)
     known({name: value for name, value in given.items() if name in _HIDDEN or not is_open(function)}, [*named], path)
     for name, parameter in named.items():
@@ -63,7 +63,7 @@ def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> d
 
 
 def convert(value: Any, hint: Any, path: str) -> Any:
-    """Convert a JSON value to a parameter's type. Raises ControlRefused if it does not fit."""
+    """Convert a JSON value to a parameter's type. Raises ControlRefused if the value does not fit the type."""
     options = [*get_args(hint)] if get_origin(hint) in (Union, UnionType, Literal) else [hint]
     for option in options:
         form = _form(option)
@@ -75,9 +75,9 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """The JSON form of a Python type: its name in messages, a test of JSON values, and their conversion, if any.
+    """The JSON form of a Python type. `called` is the form's name in messages; `fits` tests a JSON value.
 
-    `read` converts a value; its parameters are the value, the type's arguments and the path.
+    `read`, if any, converts a JSON value; its parameters are the value, the type's arguments and the path.
     """
 
     called: str
@@ -106,7 +106,7 @@ def _object(value: Mapping[str, Any], hints: tuple[Any, ...], path: str) -> dict
 
 
 def lasting(name: str, lasting: float) -> None:
-    """Declare the members of a fault in object form; only the signature is used."""
+    """Declare the members of a fault that is written as a JSON object; only this signature is used."""
 
 
 def _fault(value: Any, _: object, path: str) -> Fault:

@@ -1,4 +1,4 @@
-"""Search with regular expressions that were sent to the control API, with a time limit.
+"""Searches for regular expressions from requests to the control API, with a time limit.
 
 Python's `re` holds the interpreter's lock during a search, so one expression that backtracks would stop every fake of
 the process, even from another thread. The package `regex` releases the lock and has timeouts.
@@ -32,7 +32,7 @@ _NO_COUNT: Final = re.compile(r"\{(?!\d*(?:,\d*)?\})")
 
 
 class TimedPattern:
-    """A compiled expression whose search lasts at most one second, while other threads run."""
+    """A compiled regular expression. A search lasts at most one second, and other threads run meanwhile."""
 
     def __init__(self, compiled: Any, pattern: str) -> None:
         self._compiled = compiled

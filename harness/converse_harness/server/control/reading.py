@@ -1,8 +1,9 @@
-"""Checks of requests to the control API: which callers are allowed, and which bodies; messages name the wrong member.
+"""Checks of the callers and bodies of requests to the control API; error messages name the wrong member.
 
-Callers must run on this machine, or use the server's own name. Any web page in a browser can send requests to the
-loopback. `Origin` is the site of the page, and `Host` the name by which the page reached the server; a browser sends
-JSON to another site only after a CORS preflight.
+The headers are checked because any web page in a browser can send requests to the loopback. `Origin` is the site of the
+page; it must be this server. `Host` is the name by which the page reached the server; it must be a name of the loopback
+or of this server. The content type must be JSON, because a browser sends JSON to another site only after a CORS
+preflight.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class ControlRefused(ReplyError):
 def check_caller(request: Request, hosts: Collection[str]) -> None:
     """Raise ControlRefused unless Host is the loopback or one of `hosts`, and Origin, if sent, is the server's own.
 
-    If one of `hosts` is a wildcard address, any numeric address is accepted: only names can be redirected by an
-    attacker.
+    If one of `hosts` is a wildcard address, any numeric address is accepted, because an attacker can redirect only
+    names (DNS rebinding).
     """
     host = _header(request, "host")
     name = host_name(host)

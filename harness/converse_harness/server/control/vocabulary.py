@@ -35,8 +35,8 @@ arguments.
 class Word:
     """A member of a reply in JSON. `function` makes or changes the reply; its parameters are the member's arguments.
 
-    `shape` is the AWS shape of the first argument's items, whose blobs are base64. `places` maps the beginnings of the
-    function's error texts to paths in the JSON, if the two differ.
+    `shape` is the AWS shape of the first argument's items; their blobs are base64 in JSON. `places` maps the beginning
+    of an error text of the function to the path in the JSON that replaces it.
     """
 
     function: Callable[..., Reply]
@@ -46,7 +46,7 @@ class Word:
 
     @property
     def beside(self) -> list[str]:
-        """The names of the arguments that are written as members beside this one."""
+        """The names of the arguments that are written as further members of the same JSON object."""
         named = list(parameters(self.function))
         return named[1:] if self.form == "value" else []
 
@@ -111,7 +111,7 @@ _LIKE: Final = '{"text": "hi"}'
 
 
 def members(word: str) -> list[str]:
-    """Return the names of all members that a reply created by this member of REPLIES may have."""
+    """Return the names of the members that a reply in JSON may have if the member `word` of REPLIES creates it."""
     return [word, *REPLIES[word].beside, *MODIFIERS]
 
 
@@ -133,7 +133,7 @@ def read_reply(value: object, path: str) -> Reply:
 
 
 def _apply(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
-    """Call the function of a word with its arguments from `given`."""
+    """Call `function` with the arguments of the member `name` of the JSON object `given`. Raises ControlRefused."""
     arguments = _arguments(name, word, given, path)
     if word.shape is not None:
         items = first(word.function)
@@ -164,7 +164,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
-    """Return the text of a function's error with the path in the JSON."""
+    """Return the error text of a function, preceded by the path of the mistake in the JSON."""
     head, *more = text.splitlines()
     if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
