@@ -1,4 +1,4 @@
-"""The chunks of an event stream, which are encoded lazily during sending, and the record of the chunks that a client
+"""The HTTP chunks of an event stream, encoded while the stream is sent, and the record of the chunks that a client
 received.
 """
 
@@ -49,8 +49,8 @@ class StreamChunks(Iterable[Chunk]):
     """The chunks of a stream without faults, one frame each.
 
     `first` is the pause in seconds before the first chunk, `each` the pause before each further one. `runs` yields
-    lists of all frames except the last one; frames are encoded on demand, at most once, and are also appended to
-    `frames`. `last` takes the number of frames before the final chunk and returns this chunk, or None.
+    all frames except the last one, in lists. Frames are encoded on demand, at most once, and are also appended to
+    `frames`. `last` takes the number of frames before the final chunk; it returns the final chunk, or None.
     """
 
     frames: Frames
@@ -88,13 +88,13 @@ class SentChunks:
     """The chunks of an answer that a client received, with their times.
 
     `begin` returns the chunks to send; the sender calls `add` for each chunk that the client received. For
-    StreamChunks, only times and frames are kept, also of the metadata: events are made when somebody reads them.
+    StreamChunks, only times and frames are kept, even for the metadata event; the property `events` makes the events.
     """
 
     started: float = 0.0
     """The arrival time of the request, on the same clock as `times`."""
     times: array[float] = field(default_factory=lambda: array("d"))
-    """The time of each received chunk: first the times of `_frames` (perhaps not all of them), then of `chunks`."""
+    """The time of each received chunk: first of the received chunks in `_frames`, then of those in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     _frames: Frames | None = None
 

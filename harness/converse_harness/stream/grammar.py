@@ -1,4 +1,4 @@
-"""The order of the events of a ConverseStream, as one literal table, and a checker that reads it.
+"""The order of the events of a ConverseStream, as one literal table, and a checker that uses the table.
 
 A stream is a finite automaton. Its states are the keys of ORDER: before the first event, between two blocks, inside a
 block of each kind, and so on to the end. Its inputs are symbols. A symbol is an event type; if the order depends on the
@@ -88,7 +88,10 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""State -> the member of the delta that keeps a block in this state. Nearly every event of a stream is such a delta."""
+"""State -> the member that carries the text of a delta after which the block stays in this state.
+
+Nearly every event of a stream is such a delta.
+"""
 
 BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockStop")
 """The events that carry a contentBlockIndex."""
@@ -235,7 +238,7 @@ def check_order(events: Iterable[Mapping[str, Any]]) -> None:
 
 
 def diagram() -> str:
-    """ORDER as a Mermaid state diagram, for the docs."""
+    """Return ORDER as a Mermaid state diagram, for the docs."""
     lines = ["stateDiagram-v2", f"    [*] --> {START}"]
     for state, moves in ORDER.items():
         for target in dict.fromkeys(moves.values()):

@@ -170,7 +170,10 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
 
 
 def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
-    """Decode the header at `start` of the block; return it and its end. `offset` is the block's start in the stream."""
+    """Decode the header at `start` of the block. Return the header and its end in the block.
+
+    `offset` is the position of the block in the stream, for error messages.
+    """
     name_length = block[start]
     if not name_length:
         raise FrameError("empty_header_name", offset + start, most=MAX_NAME_LENGTH)
