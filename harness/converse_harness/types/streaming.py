@@ -1,4 +1,4 @@
-"""The events of a streamed answer: those of ConverseStream, and those that Strands adds."""
+"""The events of a streamed answer: the events of ConverseStream, and the event that only Strands sends."""
 
 from typing import Any, NotRequired, TypeAlias, TypedDict
 
@@ -102,7 +102,7 @@ class MetadataEvent(TypedDict, total=False):
 
 
 class ExceptionEvent(TypedDict):
-    """A failure of the stream; `message` states the reason."""
+    """A failure of the stream. `message` describes the reason."""
 
     message: str
 
