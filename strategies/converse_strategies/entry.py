@@ -44,7 +44,7 @@ _MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *
 
 
 def register() -> None:
-    """Register the strategy of every class with hypothesis, now or as soon as its module is imported.
+    """Register the strategy of every class with hypothesis, now or as soon as the module of the class is imported.
 
     Hypothesis calls this function; further calls change nothing.
     """
@@ -76,7 +76,11 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Make a strategy that is loaded at its first draw from a module's function, or from an entry of its TABLE."""
+    """Make a strategy that imports the module `place` at the first draw.
+
+    If `name` is TABLE, the strategy is the entry `key` of the module's table; otherwise the module's function `name`
+    makes the strategy.
+    """
 
     def load(_: object) -> SearchStrategy[Any]:
         found = getattr(import_module(place), name)

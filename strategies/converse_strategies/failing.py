@@ -141,7 +141,7 @@ class FaultyReply:
 
     @property
     def placement(self) -> FaultPlacement:
-        """The fault and its position: `after` of the reply's `events` events precede the fault."""
+        """The fault and its position; see `FaultPlacement` in `converse_harness.faults.model`."""
         (placement,) = self.reply.placements
         return placement
 
@@ -232,8 +232,8 @@ def _selected(
 ) -> tuple[Fault, ...]:
     """The faults of these names and levels that all of these transports and operations can express.
 
-    Timed faults get a short duration. An endless fault stays endless only in process, where the client's timeout takes
-    no time, or if it is selected by name. Some faults are only included by name.
+    Timed faults get a short duration. An endless fault stays endless if `names` or no `transports` are given, or if all
+    transports are in process, where the client's timeout takes no time. Some faults are included only by name.
     """
     known = chosen(function, "names", names, tuple(FAULTS))
     of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
@@ -260,7 +260,7 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that affect the call after the one that they are drawn for; they are drawn only if selected by name."""
+"""Faults that affect not the call that they are drawn for, but the next call; they are drawn only if named."""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:
@@ -285,7 +285,7 @@ def _messages(name: str) -> Texts:
 
 
 def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    """Draw the members of an error besides its message."""
+    """Draw the members of the error `name`, except its message."""
     if bedrock.all_errors()[name].members == ("message",):
         return {}
     members: dict[str, Any] = draw(shapes.values(name))
