@@ -91,8 +91,9 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Blo
 
 @cached
 def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    """Strategy for the content of one assistant message: tool use ids are unique, and a server tool's result follows
-    its tool use.
+    """Strategy for the content of one assistant message.
+
+    Tool use ids are unique, and the result of a server tool follows the tool use of this server tool.
     """
     return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
 

@@ -176,7 +176,10 @@ def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Co
 
 
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of locations that the document allows. Raises InvalidArgument if there are none."""
+    """Return the kinds of locations that are requested and that the document allows.
+
+    Raises InvalidArgument if there are none.
+    """
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:
         return possible

@@ -76,10 +76,10 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Make a strategy that imports the module `place` at the first draw.
+    """Make a function that returns a strategy; this strategy imports the module `place` at its first draw.
 
-    If `name` is TABLE, the strategy is the entry `key` of the module's table; otherwise the module's function `name`
-    makes the strategy.
+    If `name` is TABLE, the entry `key` of the module's table makes the strategy; otherwise the module's function `name`
+    makes it.
     """
 
     def load(_: object) -> SearchStrategy[Any]:
@@ -87,8 +87,8 @@ def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any
         strategy: SearchStrategy[Any] = (found[key] if name == "TABLE" else found)()
         return strategy
 
-    # `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes it invalid,
-    # so that hypothesis writes st.from_type(...), which is right.
+    # `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes the
+    # repr invalid, so that hypothesis writes st.from_type(...), which is correct.
     load.__name__ = f"<{key}>"
 
     def make(_: object) -> SearchStrategy[Any]:

@@ -28,11 +28,11 @@ _REASONING: Final = "automatedReasoningPolicy"
 IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _MOST_CHARACTERS: Final = 1000
-"""Limit of automated-reasoning texts in AWS's model."""
+"""The maximum length of automated-reasoning texts in AWS's model, in characters."""
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
-"""Whether to draw a second guardrail or output: usually not, because every assessment takes time to draw."""
+"""Strategy: whether to draw a second guardrail or output. Usually not, as every assessment takes time to draw."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
 _TYPE: Final = itemgetter("type")
@@ -98,9 +98,9 @@ def guardrail_assessments(
     guardrail that only detects); a content filter detects at the confidence that its strength requires; grounding and
     relevance are detected only below their threshold. The guarded count is at most the total, and a policy with entries
     has used units. `policies` are some of the members of GuardrailAssessment that end in `Policy`, `actions` some of
-    BLOCKED, ANONYMIZED and NONE: if either is given, there is at least one such entry and no other; `texts` draws the
-    names and matches. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument, when drawn, for an
-    unknown policy or action.
+    BLOCKED, ANONYMIZED and NONE. If either is given, there is at least one entry, and every entry fits; `texts` draws
+    the names and matches. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument, when drawn, for
+    an unknown policy or action.
 
     >>> from hypothesis import find
     >>> find(guardrail_assessments(policies=["topicPolicy"], actions=["BLOCKED"]), lambda assessment: True)

@@ -32,7 +32,7 @@ class HostileStream:
     position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print code that makes the stream; by default, hypothesis would print every field of the fault."""
+        """Print code that makes this object; by default, hypothesis would also print every field of the fault."""
         del cycle  # a HostileStream cannot contain itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
@@ -103,7 +103,7 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
         members["contentBlockIndex"] += offset
     stop = dict(events[-2]["messageStop"])
     if stop["stopReason"] == "end_turn":
-        stop["stopReason"] = default_stop_reason(blocks)  # tool_use if a new block asks for a tool
+        stop["stopReason"] = default_stop_reason(blocks)  # tool_use if a new block is a tool use for the client
     return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
 
 

@@ -24,7 +24,7 @@ _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 """The members of ContentBlock that are cut into several deltas, and for which a caller can give `pieces`."""
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
-"""The stop reasons of a message that was cut off, perhaps in the middle of a tool's input."""
+"""The stop reasons of a message that was cut off; the cut may be in the middle of a tool's input."""
 
 
 class Deltas(NamedTuple):
@@ -38,7 +38,7 @@ class Deltas(NamedTuple):
     pieces: Sequence[str]
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Convert each delta to an event."""
+        """Convert each piece to a contentBlockDelta event."""
         index, carrier = self.block, self.member
         inner = CARRIED.get(carrier)
         for piece in self.pieces:
@@ -47,7 +47,7 @@ class Deltas(NamedTuple):
 
 
 Run = Deltas | dict[str, Any]
-"""A part of a stream before it is encoded: a run of deltas, or any one event."""
+"""A part of a stream that is not encoded yet: a run of deltas, or any one event."""
 
 
 _LONG_RUN: Final = 65_536
@@ -152,9 +152,9 @@ class Cutter(Protocol):
 class ByFamily:
     """A Cutter that cuts as a model family does.
 
-    `pieces` maps the index of a block to its exact deltas, which together must be the block's text. The pieces of a
-    tool input may be its JSON in any spelling; for the block with the index `unfinished`, they may also be only the
-    beginning of this JSON. The text of the block with the index `ending` ends with an empty delta.
+    `pieces` maps the index of a block to the block's exact deltas, which together must be the block's text. For a tool
+    use, they must be the JSON of the input, in any spelling; for the tool use with the index `unfinished`, they may be
+    only the beginning of this JSON. The text of the block with the index `ending` ends with an empty delta.
     """
 
     family: Family
@@ -206,7 +206,7 @@ def _spells(value: object, joined: str) -> bool:
 
 
 def _begins(value: object, joined: str) -> bool:
-    """Whether the JSON of `value` begins with the text `joined` if it is spelled as one of the model families does."""
+    """Whether the JSON of `value`, in the spelling of a model family, begins with the text `joined`."""
     return any(
         json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
         for spelling in cutting.SPELLINGS.values()
@@ -252,7 +252,7 @@ def weigh(value: object) -> float:
     """Return the unrounded estimate for `estimate_tokens`. Files may be bytes, as in boto3, or base64, as in JSON."""
     if isinstance(value, str):
         return len(value) / 4
-    if isinstance(value, dict | Mapping):  # dict first: isinstance() of an abstract class is slow
+    if isinstance(value, dict | Mapping):  # dict comes first, because isinstance() with an abstract class is slow
         return _weigh_members(cast("Mapping[object, object]", value))
     if isinstance(value, bytes | bytearray):
         return _FILE

@@ -36,7 +36,7 @@ class Frames(list[bytes]):
     def __init__(self, events: Callable[[], Iterable[Event]], frames: Iterable[bytes] = ()) -> None:
         super().__init__(frames)
         self.events = events
-        """Function that makes the events of these frames anew at each call."""
+        """Function that returns the events of these frames; each call makes new events."""
 
     @cached_property
     def chunked(self) -> bytes:
@@ -108,7 +108,7 @@ class SentChunks:
 
     def add(self, chunk: Chunk, at: float) -> None:
         """Note that the client received a chunk; `at` is on the same clock as `started`."""
-        self.times.append(at)  # before `chunks`, so that a concurrent reader misses only this chunk
+        self.times.append(at)  # changed before `chunks`, so that a concurrent reader misses only this chunk
         if self._frames is None:
             self.chunks.append(chunk)
         elif chunk.event is not None:

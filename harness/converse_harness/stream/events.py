@@ -63,7 +63,7 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
     try:
         rests = [(_quote(piece) + ends[padding]).encode() for piece, padding in zip(run.pieces, paddings, strict=False)]
-    except (TypeError, UnicodeEncodeError):  # a piece has a lone surrogate or is not a string
+    except (TypeError, UnicodeEncodeError):  # a piece contains a lone surrogate or is not a string
         return [encode_event(event, padding) for event, padding in zip(run.events(), paddings, strict=False)]
     return run_of_frames(_DELTA_HEADERS, start.encode(), rests)
 
@@ -86,7 +86,8 @@ def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
     """Return a frame's event type, its members as plain JSON, and the length of its padding (None without padding).
 
     A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData if the payload is not a JSON object, if
-    the message type is unknown, or if the header with a type is missing. A newer service may send such frames.
+    the message type is unknown, or if the header with its type is missing. A newer version of the service may send
+    such frames.
     """
     message_type = frame.get(":message-type")
     if message_type == "error":

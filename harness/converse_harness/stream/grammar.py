@@ -6,11 +6,11 @@ union member that an event carries, the member is part of the symbol: `contentBl
 `contentBlockDelta.reasoningContent.signature`. For each state, ORDER contains the legal symbols and the state that
 follows each of them. A symbol that is not in the table is illegal.
 
-Four rules, which everything below follows:
+The code below follows four rules:
 
 1. All rules about the order of events are in this file. Other forms of a part of the table (the deltas that keep a
-   block in its state, the members that carry text) are derived from ORDER here, and a test compares the two. A second
-   definition elsewhere would sooner or later disagree.
+   block in its state, the members that carry text) are derived from ORDER here, and a test compares them with ORDER. A
+   second definition elsewhere would sooner or later differ from the table.
 2. The table is complete and literal: no branch of the code adds a transition. Two rules are not in the table because
    they concern all states at once. An exception frame may stand in the place of any event and ends the stream (recorded
    as the first frame; in other places the source is AWS's model). Blocks are numbered from 0 without gaps and never
@@ -116,7 +116,7 @@ def kind(event: Mapping[str, Any]) -> str:
 
 
 def symbol(event: Mapping[str, Any]) -> str:
-    """The event's symbol in the grammar: its type and, for a block's start and delta, also its union member.
+    """The event's symbol in ORDER: its type and, for a block's start and delta, also its union member.
 
     >>> symbol({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}})
     'contentBlockDelta.reasoningContent.signature'
@@ -165,7 +165,7 @@ class StreamOrder:
         self.block = 0
 
     def feed(self, event: Mapping[str, Any]) -> None:
-        """Advance by one event. Raises StreamOrderError, with the legal events, for an event that is illegal here."""
+        """Advance by one event. For an illegal event, raises StreamOrderError, which lists the legal events."""
         name = symbol(event)
         if is_exception(name) and self.state not in (FINISHED, FAILED):
             self.state = FAILED

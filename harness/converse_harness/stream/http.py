@@ -23,7 +23,7 @@ class Request:
 
 
 ConnectionFailure = Literal["connection refused", "connect timeout", "read timeout", "connection closed"]
-"""Failures in place of an HTTP response."""
+"""The failures of a connection that happen instead of an HTTP response."""
 
 
 Break = Literal["connection reset", "connection closed", "stalled"]
@@ -52,7 +52,7 @@ ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
-"""The two suffixes of x-amzn-ErrorType in recorded answers: for errors of the service, and of the gateway before it."""
+"""The two suffixes of x-amzn-ErrorType in recorded answers: for errors of the service, and of its gateway."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
 """The request id of answers to requests for which there is no Call."""

@@ -84,7 +84,7 @@ def draw_broken(
 
 
 def _breakable(node: Node) -> list[str]:
-    """Return the keywords of a node that restrict the value itself, not only nested values."""
+    """Return the keywords of a schema node that restrict the value itself, not only values nested in the value."""
     return [
         keyword
         for keyword, said in node.keywords.items()
@@ -150,7 +150,7 @@ def _replaced(value: Any, path: Path, other: Any) -> Any:
 
 
 def _samples() -> Iterator[Any]:
-    """One sample value of each kind."""
+    """Yield one sample value of each JSON type."""
     yield from (None, False, 0, 0.5, "", [], {})
 
 
@@ -216,4 +216,4 @@ BREAKS: Final[Mapping[str, Break]] = {
     "minProperties": lambda said, value: [dict([*value.items()][: said - 1])],
     "maxProperties": lambda said, value: [{**value, **_more(value, said + 1 - len(value))}],
 }
-"""Keyword -> function that makes replacements. A replacement that still satisfies the schema is not used."""
+"""Keyword -> function that makes replacements for a value. Replacements that satisfy the schema are not used."""
