@@ -1,4 +1,4 @@
-"""Changes of requests: for each rule for requests, one change that makes a request break this rule and no other."""
+"""Changes that make a request break one rule and no other; there is one change for each rule for requests."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class UnwritableFrame(ReplyError):
 
 
 class FrameError(DamagedData):
-    """Bytes that are not a frame: `kind` is the mistake, `offset` its position in the stream, in bytes."""
+    """Bytes that are not a valid frame. `kind` is the mistake, `offset` the position of the mistake in the stream."""
 
     def __init__(self, kind: FrameProblem, offset: int, **values: Any) -> None:
         super().__init__(_SAYING[kind].format(**values))

@@ -27,7 +27,7 @@ ConnectionFailure = Literal["connection refused", "connect timeout", "read timeo
 
 
 Break = Literal["connection reset", "connection closed", "stalled"]
-"""How a connection breaks in the middle of an answer."""
+"""The ways in which a connection breaks in the middle of an answer."""
 
 
 class Chunk(NamedTuple):

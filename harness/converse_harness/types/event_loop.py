@@ -4,7 +4,7 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 
 class Usage(TypedDict, total=False):
-    """Token counts of one answer: input, output, total, and, if a cache was used, read from and written to it."""
+    """Token counts of one answer. If a cache was used, this includes the tokens read from and written to the cache."""
 
     inputTokens: Required[int]
     outputTokens: Required[int]

@@ -42,7 +42,10 @@ PIIType: TypeAlias = Literal[
 
 
 class GuardrailConfig(TypedDict, total=False):
-    """The guardrail for a request. A guardrail checks the answer while it is streamed (`async`) or before (`sync`)."""
+    """The guardrail for a request.
+
+    The guardrail checks the answer while the answer is streamed (`async`) or before it is streamed (`sync`).
+    """
 
     guardrailIdentifier: str
     guardrailVersion: str
@@ -153,7 +156,7 @@ class GuardrailAssessment(TypedDict):
 
 
 class GuardrailTrace(TypedDict):
-    """The findings in one request and its answer, by guardrail id, and the model's original texts."""
+    """The findings in a request and in the answer, by guardrail id, and the model's original texts."""
 
     inputAssessment: dict[str, GuardrailAssessment]
     modelOutput: list[str]

@@ -34,7 +34,7 @@ AudioFormat: TypeAlias = Literal[
 
 
 class Location(TypedDict):
-    """A storage location outside the request. `type` is the kind of storage; model providers read different kinds."""
+    """A storage location outside the request. `type` is the kind; a provider may not read all kinds."""
 
     type: str
 

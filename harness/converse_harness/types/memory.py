@@ -31,7 +31,7 @@ MemoryContentBlockType: TypeAlias = Literal[
 
 @dataclass
 class MemoryEntry:
-    """A remembered text. A search over several stores sets `store_name` to the name of the store that has the entry."""
+    """A remembered text. A search over several stores sets `store_name` to the name of the entry's store."""
 
     content: str
     store_name: str | None = None
@@ -72,7 +72,7 @@ class MemoryAddOptions(TypedDict, total=False):
 
 
 class MemoryToolConfig(TypedDict, total=False):
-    """The name and description of a tool with which a model uses the memory."""
+    """The name and description of a tool for the memory, which a model can use."""
 
     name: str
     description: str
@@ -183,7 +183,7 @@ class MemoryAddToolConfig(MemoryToolConfig, total=False):
 
 
 class MemoryStoreConfig(TypedDict, total=False):
-    """The settings of a store: the fields of MemoryStore; `extraction` is True for the defaults."""
+    """The settings of a store, with the fields of MemoryStore. `extraction=True` selects the default extraction."""
 
     name: Required[str]
     description: str
@@ -193,7 +193,7 @@ class MemoryStoreConfig(TypedDict, total=False):
 
 
 InjectionTrigger: TypeAlias = Literal["userTurn", "everyTurn"]
-"""The requests into which memories are injected: only those after a message of the user, or all."""
+"""The requests into which memories are injected: only requests after a message of the user, or all requests."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ def _now() -> str:
 
 
 def _known(cls: type, env: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the items of `env` that are fields of `cls`, and drop others, which other versions may have."""
+    """Return the items of `env` that are fields of `cls`. Data from other versions of Strands may have other items."""
     return {place.name: env[place.name] for place in fields(cls) if place.name in env}
 
 

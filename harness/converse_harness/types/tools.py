@@ -62,7 +62,7 @@ ToolResultStatus: TypeAlias = Literal["success", "error"]
 
 
 class ToolResult(TypedDict):
-    """The result of the tool use with this id."""
+    """The result of the tool use with the id `toolUseId`."""
 
     content: list[ToolResultContent]
     status: ToolResultStatus
@@ -125,7 +125,7 @@ class ToolFunc(Protocol):
 
 @dataclass
 class Interrupt:
-    """A question to a person: `reason` is the text to show, `response` the answer, None until there is one."""
+    """A question to a person: `reason` is the text to show, `response` the answer (None until there is an answer)."""
 
     id: str
     name: str
@@ -145,7 +145,7 @@ class _Interruptible(Protocol):
     """An object, such as a `ToolContext`, with a method that interrupts the run until a person answers a question."""
 
     def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
-        """Return the person's answer to the question of this name; raises InterruptException until there is one."""
+        """Return the person's answer to the question `name`. Raises InterruptException if there is no answer yet."""
         ...
 
 

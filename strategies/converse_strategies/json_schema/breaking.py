@@ -24,7 +24,7 @@ Break = Callable[[Any, Any], Iterable[Any]]
 """Function of a keyword's value in the schema and a value; returns replacements that may break the keyword."""
 
 _FAR: Final = 10_000
-"""A maximum number of items, characters or members from this number on is not broken: the values would be too large."""
+"""maxItems, maxLength and maxProperties from this number on are not broken, because values would be too large."""
 
 _T = TypeVar("_T")
 
