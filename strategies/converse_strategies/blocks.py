@@ -25,8 +25,10 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
     "toolResult": ("ContentBlockStart", "toolResult"),
     "image": ("ContentBlockStart", "image"),
 }
-"""Kind of block -> the shape and member of AWS's model that stream it; older botocores lack some. The simplest block
-comes first."""
+"""Kind of block -> the shape and the member of AWS's model that can stream the block.
+
+Older versions of botocore lack some of these members. The simplest kind comes first.
+"""
 
 _USUAL: Final = {"text": 3, "toolUse": 1, "reasoningContent": 2}
 """Kind of block -> its additional weight in draws. Every kind has weight 1; the rare kinds take longest to draw."""
@@ -81,7 +83,7 @@ def assistant_messages(
 
 
 def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
-    """Draw one block of one of these kinds; before the result of a server tool, also draw its tool use."""
+    """Draw one block of one of these kinds. The result of a server tool comes after its tool use, as a second block."""
     kind = draw(sampled(_weighted(kinds)))
     block = draw_block(draw, kind, texts)
     return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
@@ -89,8 +91,9 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Blo
 
 @cached
 def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    """Strategy for the content of one assistant message: tool use ids are unique, and a server tool's result follows
-    its tool use.
+    """Strategy for the content of one assistant message.
+
+    Tool use ids are unique, and the result of a server tool follows the tool use of this server tool.
     """
     return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
@@ -172,4 +175,4 @@ _BLOCKS: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
     "toolResult": lambda texts: _tool_result(),
     "image": lambda texts: images(sources=("bytes",)),
 }
-"""Kind of block -> function that makes a strategy for the block's content from a strategy for texts."""
+"""Kind of block -> function that takes a strategy for texts and makes a strategy for the content of the block."""

@@ -1,4 +1,4 @@
-"""For each rule for requests, a change that makes a request break this rule and no other."""
+"""Changes that make a request break one rule and no other; there is one change for each rule for requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Json
 
 Break = Callable[[st.DrawFn, Json], None]
-"""Changes the keyword arguments of boto3's `converse` so that they break a rule; nested values are not mutated."""
+"""Function that changes the keyword arguments of boto3's `converse` so that they break a rule.
+
+The function replaces nested values and does not mutate them.
+"""
 
 
 def _user(*content: Json) -> Json:
@@ -37,8 +40,8 @@ def _document(name: str, **source: Any) -> Json:
 
 
 _MISSPELT: Final = "arn:aws:bedrock:us-east-1:123456789012:imported-model/my-model"
-"""A model id that is not well-formed: the ids of imported models have twelve characters. The account is AWS's
-example."""
+"""A model id that is not well-formed: the ids of imported models have twelve characters. The account id is
+that of AWS's examples."""
 
 _TEXT: Final[Json] = {"text": "0"}
 _S3: Final = {"s3Location": {"uri": "s3://abc/file"}}
@@ -108,7 +111,7 @@ def _offered(
     names: Iterable[str] = ("look",),
     more: Iterable[Json] = (),
 ) -> Break:
-    """Set a toolConfig: tools with these names and a drawn schema (or a plain one), `more` entries, a toolChoice."""
+    """Set a toolConfig: a tool for each name, with a drawn or a plain schema, the tools in `more`, and a choice."""
 
     def offer(draw: st.DrawFn, request: Json) -> None:
         schema = {"json": {"type": "object"} if schemas is None else draw(schemas)}
@@ -133,7 +136,7 @@ def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
 
 
 def _answered_by(schema: str) -> Break:
-    """Ask for structured output that matches this schema."""
+    """Request structured output that matches this schema."""
     json_schema = {"name": "answer", "schema": schema}
     return _say(
         _members(outputConfig={"textFormat": {"type": "json_schema", "structure": {"jsonSchema": json_schema}}})
@@ -167,7 +170,7 @@ _UNMODELLED: Final[st.SearchStrategy[Json]] = st.sampled_from(
         {"toolConfig": {"tools": [{"toolSpec": {"name": "a b", "inputSchema": {"json": {"type": "object"}}}}]}},
     )
 )
-"""Values that AWS's model forbids and boto sends: boto checks minima, but no maxima, patterns or enums."""
+"""Values that AWS's model forbids but boto sends, because boto does not check maxima, patterns and enums."""
 _NO_OBJECTS: Final = st.sampled_from((1, "0", True, [0]))
 _AS_IT_IS: Final = _members()
 
@@ -296,7 +299,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "llama_images_are_of_their_format": _tell(_image("jpeg")),
     "some_results_are_not_empty": _used([_use("a")], [_result("a")]),
 }
-"""Rule -> the change that breaks it. A request from boto cannot break other rules: boto does not send such requests."""
+"""Rule -> the change that breaks the rule. Rules that are not here forbid only requests that boto never sends."""
 
 
 _NEEDS: Final[Mapping[str, tuple[str, str]]] = {

@@ -98,7 +98,7 @@ def citations_content_blocks(
     [{'text': ''}]
     """
     some = leaves.texts() if texts is None else texts
-    # Checked here, so that an error about max_citations or the kinds names this function.
+    # The arguments are checked here and not only in `citations`, so that an error message names this function.
     known = _kinds("citations_content_blocks", document, kinds)
     if max_citations < 1:
         raise InvalidArgument(
@@ -142,7 +142,7 @@ def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
 def _draw_range(
     draw: st.DrawFn, cited: Source, index: int | None, length: int | None = None
 ) -> tuple[dict[str, Any], int, int]:
-    """Draw a location that is a range; return it with its start and end, both counted from 0."""
+    """Draw a location that is a range. Return the location, and the start and end of the range, counted from 0."""
     if index is not None and index < 0:
         raise InvalidArgument(
             f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
@@ -176,7 +176,10 @@ def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Co
 
 
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of locations that the document allows. Raises InvalidArgument if there are none."""
+    """Return the kinds of locations that are requested and that the document allows.
+
+    Raises InvalidArgument if there are none.
+    """
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:
         return possible

@@ -44,7 +44,7 @@ _MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *
 
 
 def register() -> None:
-    """Register the strategy of every class with hypothesis, now or as soon as its module is imported.
+    """Register the strategy of every class with hypothesis, now or as soon as the module of the class is imported.
 
     Hypothesis calls this function; further calls change nothing.
     """
@@ -76,15 +76,19 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Make a strategy that is loaded at its first draw from a module's function, or from an entry of its TABLE."""
+    """Make a function that returns a strategy; this strategy imports the module `place` at its first draw.
+
+    If `name` is TABLE, the entry `key` of the module's table makes the strategy; otherwise the module's function `name`
+    makes it.
+    """
 
     def load(_: object) -> SearchStrategy[Any]:
         found = getattr(import_module(place), name)
         strategy: SearchStrategy[Any] = (found[key] if name == "TABLE" else found)()
         return strategy
 
-    # `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes it invalid,
-    # so that hypothesis writes st.from_type(...), which is right.
+    # `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes the
+    # repr invalid, so that hypothesis writes st.from_type(...), which is correct.
     load.__name__ = f"<{key}>"
 
     def make(_: object) -> SearchStrategy[Any]:

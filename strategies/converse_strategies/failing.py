@@ -29,7 +29,7 @@ _OPERATIONS: Final = ("Converse", "ConverseStream")
 
 _UNKNOWN_EXCEPTION: Final = "unknown_exception"
 _ERROR_FRAME: Final = "error_frame"
-"""The names that `stream_errors` has for errors that are not in AWS's model."""
+"""The two values of `names` in `stream_errors` for errors that are not in AWS's model."""
 
 _SHORT_SECONDS: Final = 0.01
 """The duration in seconds of timed faults that must not delay a test."""
@@ -39,8 +39,8 @@ _UNMODELLED: Final = {
     _UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
     _ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
 }
-"""Name in `stream_errors` -> strategy for the name on the wire: an exception that is in no model, or an error code that
-AWS uses elsewhere."""
+"""Value of `names` in `stream_errors` -> strategy for the name in the frame: an exception that is in no
+model, or an error code that AWS uses elsewhere."""
 
 _WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
 _DURATIONS: Final = st.integers(0, 3600)
@@ -141,7 +141,7 @@ class FaultyReply:
 
     @property
     def placement(self) -> FaultPlacement:
-        """The fault and its position: `after` of the reply's `events` events precede the fault."""
+        """The fault and its position; see `FaultPlacement` in `converse_harness.faults.model`."""
         (placement,) = self.reply.placements
         return placement
 
@@ -179,7 +179,7 @@ def faulty_replies(
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
-    # Drawn before the reply, because hypothesis often gives the last draws their smallest values.
+    # The fault is drawn before the reply, because hypothesis often gives the last draws their smallest values.
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
@@ -232,8 +232,8 @@ def _selected(
 ) -> tuple[Fault, ...]:
     """The faults of these names and levels that all of these transports and operations can express.
 
-    Timed faults get a short duration. An endless fault stays endless only in process, where the client's timeout takes
-    no time, or if it is selected by name. Some faults are only included by name.
+    Timed faults get a short duration. An endless fault stays endless if `names` or no `transports` are given, or if all
+    transports are in process, where the client's timeout takes no time. Some faults are included only by name.
     """
     known = chosen(function, "names", names, tuple(FAULTS))
     of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
@@ -260,7 +260,7 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that affect the call after the one that they are drawn for; they are drawn only if selected by name."""
+"""Faults that affect not the call that they are drawn for, but the call after it; drawn only if selected by name."""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:
@@ -285,7 +285,7 @@ def _messages(name: str) -> Texts:
 
 
 def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    """Draw the members of an error besides its message."""
+    """Draw the members of the error `name`, except its message."""
     if bedrock.all_errors()[name].members == ("message",):
         return {}
     members: dict[str, Any] = draw(shapes.values(name))

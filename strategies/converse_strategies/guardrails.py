@@ -28,11 +28,11 @@ _REASONING: Final = "automatedReasoningPolicy"
 IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _MOST_CHARACTERS: Final = 1000
-"""Limit of automated-reasoning texts in AWS's model."""
+"""The maximum length of automated-reasoning texts in AWS's model, in characters."""
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
-"""Most traces have one guardrail and one output; so have ours, because each extra assessment costs time."""
+"""Strategy: whether to draw a second guardrail or output. Usually not, as every assessment takes time to draw."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
 _TYPE: Final = itemgetter("type")
@@ -53,10 +53,10 @@ def guardrail_traces(
     """AWS GuardrailTraceAssessments, as `trace.guardrail` of an answer.
 
     `inputAssessment` has one assessment per guardrail. If the model answered, there are also `modelOutput` and, per
-    guardrail, a list in `outputAssessments`; a blocked input gets no answer. `actionReason` is the outcome of both in
-    Bedrock's words. `policies`, `actions` and `texts` are those of `guardrail_assessments()`; the requested entries are
-    in the output if there is one, otherwise in the input. Source: recorded traces; AWS's model. Raises InvalidArgument,
-    when drawn, for an unknown policy or action.
+    guardrail, a list in `outputAssessments`; a blocked input gets no answer. `actionReason` describes the gravest
+    actions on input and output in Bedrock's words. `policies`, `actions` and `texts` are those of
+    `guardrail_assessments()`; the requested entries are in the output if there is one, otherwise in the input. Source:
+    recorded traces; AWS's model. Raises InvalidArgument, when drawn, for an unknown policy or action.
 
     >>> from hypothesis import find
     >>> trace = find(guardrail_traces(actions=["ANONYMIZED"]), lambda trace: "modelOutput" not in trace)
@@ -98,9 +98,9 @@ def guardrail_assessments(
     guardrail that only detects); a content filter detects at the confidence that its strength requires; grounding and
     relevance are detected only below their threshold. The guarded count is at most the total, and a policy with entries
     has used units. `policies` are some of the members of GuardrailAssessment that end in `Policy`, `actions` some of
-    BLOCKED, ANONYMIZED and NONE: if either is given, there is at least one such entry and no other; `texts` draws the
-    names and matches. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument, when drawn, for an
-    unknown policy or action.
+    BLOCKED, ANONYMIZED and NONE. If either is given, there is at least one entry, and every entry fits; `texts` draws
+    the names and matches. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument, when drawn, for
+    an unknown policy or action.
 
     >>> from hypothesis import find
     >>> find(guardrail_assessments(policies=["topicPolicy"], actions=["BLOCKED"]), lambda assessment: True)
@@ -146,14 +146,14 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether a policy consists of lists of entries with an action; all do but automated reasoning."""
+    """Whether this module can draw a policy: automated reasoning, or only lists of entries that have an action."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
 
 
 _Wanted = tuple[tuple[str, ...], frozenset[str]]
-"""Policies (the simplest first), and actions of which each can have one."""
+"""Policies, the simplest first, and the allowed actions; every policy can have at least one of the actions."""
 
 
 def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> _Wanted:
@@ -228,12 +228,12 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
     filled = draw(sampled(fillable))
     found: dict[str, Any] = {name: [] for name in lists}
     for name in fillable:
-        # A guardrail has only one filter of each type; a word or a name may be found several times.
+        # An assessment has at most one filter of each type, but may contain the same word or name several times.
         once = lists[name] in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
         entries = _entries(lists[name], actions, texts)
         unique_by = _TYPE if once else None
         found[name] = draw(st.lists(entries, min_size=int(name == filled), max_size=2, unique_by=unique_by))
-    # AWS is recorded to leave out an empty `regexes`, against its own model.
+    # In recorded traces, AWS leaves out an empty `regexes`, although AWS's model requires this member.
     if found.get("regexes") == [] and draw(st.booleans()):
         del found["regexes"]
     return found
@@ -245,7 +245,7 @@ _Form = tuple[tuple[str, Any], ...]
 
 @cache
 def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
-    """The possible entries of a list without their texts and numbers, the simplest first."""
+    """The possible combinations of values for one kind of entry, without texts and numbers, the simplest first."""
     members = bedrock.shape(entry).members
     required = bedrock.shape(entry).metadata.get("required", ())
     enums = {name: bedrock.enum(each.name) for name, each in members.items() if bedrock.enum(each.name)}
@@ -265,7 +265,7 @@ def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
 
 
 def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
-    """Whether the values fit: a filter of high strength detects even low confidence, one of low strength only high."""
+    """Whether the values are consistent: the higher a filter's strength, the lower the confidence that it detects."""
     confidence, strength = form.get("confidence"), form.get("filterStrength")
     if confidence is None or (strength is None and confidence != "NONE"):
         return True
@@ -311,7 +311,7 @@ def _draw_metrics(draw: st.DrawFn, used: Collection[str]) -> dict[str, Any]:
 
 
 def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
-    """Draw the units of all policies as one number, one digit per policy, instead of nine draws."""
+    """Draw the units of all policies with a single draw: each digit of the drawn number is the units of one policy."""
     names = bedrock.shape("GuardrailUsage").members
     number = draw(st.integers(0, _MOST_UNITS ** len(names) - 1))
     usage: dict[str, int] = {}

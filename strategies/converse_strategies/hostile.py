@@ -20,19 +20,19 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
-"""A position in a list, to be taken modulo the length of the list; it shrinks to the first position."""
+"""Numbers that select a position in a list, modulo the length of the list; they shrink to the first position."""
 
 
 @dataclass(frozen=True)
 class HostileStream:
-    """A stream that ConverseStream never sends, the fault in it, and the position of the fault."""
+    """A stream that ConverseStream never sends, with the fault in the stream and the position of the fault."""
 
     events: list[Event]
     fault: OrderFault
     position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print code that makes the stream; by default, hypothesis would print every field of the fault."""
+        """Print code that makes this object; by default, hypothesis would also print every field of the fault."""
         del cycle  # a HostileStream cannot contain itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
@@ -83,7 +83,7 @@ def hostile_stream_events(
 
 @cache
 def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
-    """The smallest list of these kinds of blocks in which a stream can have the fault; None if there is none."""
+    """Return the fewest blocks of these kinds that make the fault `name` possible in a stream; None if none do."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
         if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):
@@ -92,7 +92,10 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
 
 
 def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
-    """A copy of a complete stream with further blocks after its last block; the new blocks use the neutral chunking."""
+    """Return a copy of a complete stream, with new blocks after the last block.
+
+    The new blocks are cut into deltas as the neutral family cuts them.
+    """
     offset = sum("contentBlockStop" in event for event in events)
     added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]
     for event in added:
@@ -100,7 +103,7 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
         members["contentBlockIndex"] += offset
     stop = dict(events[-2]["messageStop"])
     if stop["stopReason"] == "end_turn":
-        stop["stopReason"] = default_stop_reason(blocks)  # tool_use if a new block asks for a tool
+        stop["stopReason"] = default_stop_reason(blocks)  # tool_use if a new block is a tool use for the client
     return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
 
 
@@ -120,4 +123,4 @@ _WITNESSES: Final[Mapping[str, tuple[Block, ...]]] = {
     "toolResult": ({"toolResult": {"toolUseId": "tooluse_0", "content": [{"text": "0"}]}},),
     "image": ({"image": {"format": "png", "source": {"bytes": b"0"}}},),
 }
-"""The simplest blocks of each kind; at most two of them, in a row, make a stream that can have a given fault."""
+"""Kind of block -> its simplest blocks. At most two blocks in a row are needed to make a fault possible."""

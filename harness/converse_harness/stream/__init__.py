@@ -1,1 +1,1 @@
-"""Streams as events and as bytes: the order of events, cutting and joining messages, frames, and HTTP messages."""
+"""Streams of events: the legal order of events, conversion from and to messages, frames, and HTTP messages."""

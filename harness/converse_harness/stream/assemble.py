@@ -13,7 +13,7 @@ from converse_harness.stream.grammar import StreamOrder, is_exception, kind
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The assembled content of a ConverseStream: the members of AWS's ConverseResponse; members not sent are None.
+    """The content of a complete ConverseStream, as the members of AWS's ConverseResponse. Members not sent are None.
 
     `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
     `additional` the additionalModelResponseFields document.

@@ -1,4 +1,7 @@
-"""`chunk(message)` -> the events of a stream, cut as a model family does, at the given `pieces`, or by a Cutter."""
+"""Convert a message to the events of a stream.
+
+The message is cut as a model family cuts it, at the given `pieces`, or by a Cutter.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citat
 """The members of ContentBlock that have a delta in AWS's model."""
 
 _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
-"""The members that are cut into pieces."""
+"""The members of ContentBlock that are cut into several deltas, and for which a caller can give `pieces`."""
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
-"""The stop reasons of a message that was cut off, perhaps in the middle of a tool's input."""
+"""The stop reasons of a message that was cut off; the cut may be in the middle of a tool's input."""
 
 
 class Deltas(NamedTuple):
@@ -35,7 +38,7 @@ class Deltas(NamedTuple):
     pieces: Sequence[str]
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Convert each delta to an event."""
+        """Convert each piece to a contentBlockDelta event."""
         index, carrier = self.block, self.member
         inner = CARRIED.get(carrier)
         for piece in self.pieces:
@@ -44,7 +47,7 @@ class Deltas(NamedTuple):
 
 
 Run = Deltas | dict[str, Any]
-"""A part of a stream before it is encoded: a run of deltas, or any one event."""
+"""A part of a stream that is not encoded yet: a run of deltas, or any one event."""
 
 
 _LONG_RUN: Final = 65_536
@@ -52,7 +55,7 @@ _PART_OF_A_RUN: Final = 64
 
 
 def short_runs(runs: Iterable[Run]) -> Iterator[Run]:
-    """The same stream with long runs split, so that a slow client costs no memory."""
+    """Split long runs, so that a stream to a slow client does not keep many encoded frames in memory."""
     for run in runs:
         if isinstance(run, Deltas) and sum(map(len, run.pieces)) > _LONG_RUN:
             for start in range(0, len(run.pieces), _PART_OF_A_RUN):
@@ -62,7 +65,7 @@ def short_runs(runs: Iterable[Run]) -> Iterator[Run]:
 
 
 def events_of(runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
-    """The events of some runs, one by one."""
+    """Convert runs to events, and yield the events one by one."""
     for run in runs:
         if isinstance(run, Deltas):
             yield from run.events()
@@ -81,10 +84,10 @@ def chunk(
 ) -> list[dict[str, Any]]:
     """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
 
-    `stop_reason` defaults to `tool_use` if the message asks for a tool, otherwise to `end_turn`. `pieces` are the exact
-    deltas of text, toolUse, reasoning or citations blocks by index; for a last tool use that max_tokens cut off they
-    may be incomplete. `family` decides how other blocks are cut; `usage` and `metrics` default to estimates.
-    Raises ReplyError for a block that cannot be streamed.
+    `stop_reason` defaults to `tool_use` if the message has a tool use for the client, otherwise to `end_turn`. `pieces`
+    maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
+    cut off a tool use at the end of the message, its pieces may be incomplete. `family` decides how other blocks are
+    cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be streamed.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -109,7 +112,10 @@ def message_runs(
     stop_reason: str | None = None,
     strict: bool = True,
 ) -> Iterator[Run]:
-    """The stream of a message alone, messageStart to last contentBlockStop; `strict=False` allows any block."""
+    """Convert a message to runs, from messageStart to the last contentBlockStop.
+
+    `strict=False` also allows blocks that have no delta in AWS's model.
+    """
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
         if not (0 <= index < len(blocks) and blocks[index].keys() & set(_CUT)):
@@ -126,29 +132,29 @@ class Cutter(Protocol):
     """The interface for cutting a message's blocks into deltas; `index` is the block's position in the message."""
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of a text, with or without citations, in runs; at least one."""
+        """Cut the text of a text or citations block into deltas, at least one, and return them in runs."""
         ...
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of a reasoning text, in runs; at least one."""
+        """Cut a reasoning text into deltas, at least one, and return them in runs."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """The deltas of a tool input's JSON."""
+        """Cut the JSON of a tool input into deltas."""
         ...
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """The deltas of a server tool's result, each with one or more items of its content."""
+        """Cut the content of a server tool's result into deltas, each with one or more items of the content."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ByFamily:
-    """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which must join to the block's
-    text.
+    """A Cutter that cuts as a model family does.
 
-    The pieces of a tool's input may be any JSON spelling of it, and only its beginning for the block `unfinished`. The
-    text of the block `ending` ends with an empty delta.
+    `pieces` maps the index of a block to the block's exact deltas, which together must be the block's text. For a tool
+    use, they must be the JSON of the input, in any spelling; for the tool use with the index `unfinished`, they may be
+    only the beginning of this JSON. The text of the block with the index `ending` ends with an empty delta.
     """
 
     family: Family
@@ -157,7 +163,7 @@ class ByFamily:
     ending: int | None = None
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of a text."""
+        """Return the block's `pieces`; if there are none, cut the text as the family does."""
         given = self._given(index, text, text.__eq__)
         if given:
             return (given,)
@@ -165,12 +171,12 @@ class ByFamily:
         return chain(runs, ([""],)) if index == self.ending else runs
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of a reasoning text."""
+        """Return the block's `pieces`; if there are none, cut the reasoning text as the family does."""
         given = self._given(index, text, text.__eq__)
         return (given,) if given else cutting.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """The deltas of a tool's input; none if the given pieces are empty and the tool has no input."""
+        """Return the block's `pieces` (none for an empty input); if not given, cut the JSON as the family does."""
         given = self.pieces.get(index)
         if given is None:
             return cutting.cut_tool_input(cutting.spell_tool_input(value, self.family), self.family)
@@ -181,7 +187,7 @@ class ByFamily:
         return self._given(index, cutting.spell_tool_input(value, NEUTRAL), fits, more) or ()
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """One delta per item."""
+        """Make one delta per item of the result's content."""
         return ([item] for item in content)
 
     def _given(self, index: int, text: str, fits: Callable[[str], bool], more: str = "") -> Sequence[str] | None:
@@ -192,7 +198,7 @@ class ByFamily:
 
 
 def _spells(value: object, joined: str) -> bool:
-    """Whether a text is exactly the JSON of a value, in any spelling."""
+    """Whether the text `joined` is the JSON of `value`, in any spelling (whitespace and escapes)."""
     try:
         return cutting.spell_tool_input(json.loads(joined), NEUTRAL) == cutting.spell_tool_input(value, NEUTRAL)
     except ValueError:
@@ -200,7 +206,7 @@ def _spells(value: object, joined: str) -> bool:
 
 
 def _begins(value: object, joined: str) -> bool:
-    """Whether the JSON of a value begins with a text, in one of the spellings of models."""
+    """Whether the JSON of `value`, in the spelling of a model family, begins with the text `joined`."""
     return any(
         json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
         for spelling in cutting.SPELLINGS.values()
@@ -209,11 +215,10 @@ def _begins(value: object, joined: str) -> bool:
 
 
 def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
-    """The events of a message alone, with blocks cut by a Cutter. Raises ReplyError for a block that cannot be
-    streamed.
+    """Convert a message to events, from messageStart to the last contentBlockStop, with blocks cut by a Cutter.
 
-    With `strict=False`, a block without a delta in AWS's model becomes one delta of its own name, as a future kind
-    might.
+    Raises ReplyError for a block that has no delta in AWS's model. With `strict=False`, such a block becomes one delta
+    with the block's name, as a future kind of block might.
     """
     return events_of(_cut_in_runs(message, cutter, strict=strict))
 
@@ -233,21 +238,21 @@ def _cut_in_runs(message: Mapping[str, object], cutter: Cutter, *, strict: bool)
 
 
 def default_stop_reason(blocks: Iterable[Mapping[str, Any]]) -> str:
-    """`tool_use` if a block asks the client for a tool, otherwise `end_turn`; the service runs server tools itself."""
+    """Return `tool_use` if a block is a tool use that the client (not the service) must run, otherwise `end_turn`."""
     asks = any("toolUse" in block and block["toolUse"].get("type") != "server_tool_use" for block in blocks)
     return "tool_use" if asks else "end_turn"
 
 
 def estimate_tokens(value: object) -> int:
-    """Estimate the tokens of a value, at least 1: a quarter of the characters of its text, 1,500 for each file."""
+    """Estimate the number of tokens of a value: one per four characters of text, 1,500 per file, and at least 1."""
     return max(1, round(weigh(value)))
 
 
 def weigh(value: object) -> float:
-    """The estimate before rounding; files may be bytes, as in boto3, or base64, as in JSON."""
+    """Return the unrounded estimate for `estimate_tokens`. Files may be bytes, as in boto3, or base64, as in JSON."""
     if isinstance(value, str):
         return len(value) / 4
-    if isinstance(value, dict | Mapping):  # dict first: isinstance() of an abstract class is slow
+    if isinstance(value, dict | Mapping):  # dict comes first, because isinstance() with an abstract class is slow
         return _weigh_members(cast("Mapping[object, object]", value))
     if isinstance(value, bytes | bytearray):
         return _FILE
@@ -280,7 +285,10 @@ def _weigh_members(value: Mapping[object, object]) -> float:
 def _cut_block(
     index: int, block: Mapping[str, Any], cutter: Cutter, strict: bool
 ) -> tuple[dict[str, Any] | None, Iterable[Run]]:
-    """The start of a block, if it has one, and its deltas: those with text in runs, all others one by one."""
+    """Return the start of a block (None if it has no start) and its deltas.
+
+    Deltas that carry text are returned in runs, all other deltas one by one.
+    """
     match block:
         case {"text": text}:
             return None, (Deltas(index, "text", pieces) for pieces in cutter.text(index, text))

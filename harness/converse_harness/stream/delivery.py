@@ -1,4 +1,4 @@
-"""The chunks of an event stream, which are encoded lazily during sending, and the record of the chunks that a client
+"""The HTTP chunks of an event stream, encoded while the stream is sent, and the record of the chunks that a client
 received.
 """
 
@@ -36,7 +36,7 @@ class Frames(list[bytes]):
     def __init__(self, events: Callable[[], Iterable[Event]], frames: Iterable[bytes] = ()) -> None:
         super().__init__(frames)
         self.events = events
-        """Function that makes the events of these frames anew at each call."""
+        """Function that returns the events of these frames; each call makes new events."""
 
     @cached_property
     def chunked(self) -> bytes:
@@ -49,8 +49,8 @@ class StreamChunks(Iterable[Chunk]):
     """The chunks of a stream without faults, one frame each.
 
     `first` is the pause in seconds before the first chunk, `each` the pause before each further one. `runs` yields
-    lists of all frames except the last one; frames are encoded on demand, at most once, and are also appended to
-    `frames`. `last` takes the number of frames before the final chunk and returns this chunk, or None.
+    all frames except the last one, in lists. Frames are encoded on demand, at most once, and are also appended to
+    `frames`. `last` takes the number of frames before the final chunk; it returns the final chunk, or None.
     """
 
     frames: Frames
@@ -88,13 +88,13 @@ class SentChunks:
     """The chunks of an answer that a client received, with their times.
 
     `begin` returns the chunks to send; the sender calls `add` for each chunk that the client received. For
-    StreamChunks, only times and frames are kept, also of the metadata: events are made when somebody reads them.
+    StreamChunks, only times and frames are kept, even for the metadata event; the property `events` makes the events.
     """
 
     started: float = 0.0
     """The arrival time of the request, on the same clock as `times`."""
     times: array[float] = field(default_factory=lambda: array("d"))
-    """The time of each received chunk: first the times of `_frames` (perhaps not all of them), then of `chunks`."""
+    """The time of each received chunk: first of the received chunks in `_frames`, then of those in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     _frames: Frames | None = None
 
@@ -108,7 +108,7 @@ class SentChunks:
 
     def add(self, chunk: Chunk, at: float) -> None:
         """Note that the client received a chunk; `at` is on the same clock as `started`."""
-        self.times.append(at)  # before `chunks`, so that a concurrent reader misses only this chunk
+        self.times.append(at)  # changed before `chunks`, so that a concurrent reader misses only this chunk
         if self._frames is None:
             self.chunks.append(chunk)
         elif chunk.event is not None:

@@ -1,8 +1,8 @@
-"""Encode one stream event as one frame, and decode a frame.
+"""Encoding of one stream event as one frame, and decoding of a frame.
 
 In recordings, the headers have the order `:event-type`, `:content-type`, `:message-type`; the JSON is compact with
-sorted keys. Every event has a top-level padding `p`, a prefix of PADDING of 2 to 61 characters; exception frames have
-no padding.
+sorted keys. Every event has a padding: the top-level member `p`, with the first 2 to 61 characters of PADDING.
+Exception frames have no padding.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LONGEST_PADDING: Final = 61
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
 _ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
-"""The last characters of a padded delta's payload, by the depth of its text and the length of its padding."""
+"""Depth of the text in a delta -> for each length of the padding, the last characters of the payload."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
-    """Encode an AWS event dict as a frame with a `p` padding of this many characters; exception frames have none.
+    """Encode an AWS event dict as a frame. `padding` is the length of the member `p`; exception frames have no `p`.
 
     Any event with one key is encoded, even if AWS's model lacks the key: a key that ends in `Exception` becomes an
     exception frame, `:error` an unmodelled error frame, and every other key an event frame.
@@ -63,18 +63,18 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
     try:
         rests = [(_quote(piece) + ends[padding]).encode() for piece, padding in zip(run.pieces, paddings, strict=False)]
-    except (TypeError, UnicodeEncodeError):  # a piece has a lone surrogate or is not a string
+    except (TypeError, UnicodeEncodeError):  # a piece contains a lone surrogate or is not a string
         return [encode_event(event, padding) for event, padding in zip(run.events(), paddings, strict=False)]
     return run_of_frames(_DELTA_HEADERS, start.encode(), rests)
 
 
 def standard_frame(name: str, payload: bytes) -> bytes:
-    """Make the frame of an event or exception of this type; `payload` is used unchanged."""
+    """Make a frame whose event or exception type is `name`; `payload` is used unchanged."""
     return frame_bytes(_header_block(name), payload)
 
 
 def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
-    """Decode a frame to its AWS event dict and the length of its padding (None if it has none).
+    """Decode a frame. Return its AWS event dict and the length of its padding (None without padding).
 
     Blobs become bytes. Raises the errors of `read_event`.
     """
@@ -83,10 +83,11 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
 
 
 def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
-    """Read a frame's event type, its JSON members unconverted, and the length of its padding (None without padding).
+    """Return a frame's event type, its members as plain JSON, and the length of its padding (None without padding).
 
     A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData if the payload is not a JSON object, if
-    the message type is unknown, or if a type is missing; a newer service may send such frames.
+    the message type is unknown, or if the header with its type is missing. A newer version of the service may send
+    such frames.
     """
     message_type = frame.get(":message-type")
     if message_type == "error":
@@ -115,7 +116,7 @@ def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
 
 
 def from_wire(name: str, members: dict[str, Any]) -> Any:
-    """Convert the JSON members of an event of this type: blobs become bytes."""
+    """Convert the JSON members of an event of the type `name`: base64 blobs become bytes."""
     if name == "contentBlockDelta" and _is_textual(members.get("delta")):
         return members  # fast path: nearly every event is such a delta, and these deltas have no blobs
     shape = _shape_of(name)

@@ -1,8 +1,9 @@
 """Frames of `application/vnd.amazon.eventstream`, the body of a ConverseStream answer.
 
-    frame  = total length u32, headers length u32, CRC-32 of these u32, headers, payload, CRC-32 of all before u32
+    frame = total length (u32), headers length (u32), CRC-32 of these two lengths (u32),
+            headers, payload, CRC-32 of all preceding bytes (u32)
 
-Everything is big-endian, the total length counts the whole frame. A decoded frame re-encodes to the same bytes.
+All numbers are big-endian. The total length is that of the whole frame. Encoding a decoded frame gives the same bytes.
 Reading raises `FrameError`, writing `UnwritableFrame`; the limits are the same in both directions.
 
 >>> sent = Frame((Header(":event-type", HeaderType.STRING, "messageStop"),), b'{"stopReason":"end_turn"}')
@@ -47,9 +48,9 @@ __all__ = [
 ]
 
 MAX_HEADERS_LENGTH = 128 * 1024
-"""Bytes in all headers of a frame together."""
+"""The maximum length of all headers of a frame together, in bytes."""
 MAX_PAYLOAD_LENGTH = 24 * 1024 * 1024
-"""Bytes in a payload; botocore 1.44's limit."""
+"""The maximum length of a payload in bytes; botocore 1.44 has the same limit."""
 PRELUDE_LENGTH = 12
 _CHECKSUM_LENGTH = 4
 _MIN_FRAME_LENGTH = PRELUDE_LENGTH + _CHECKSUM_LENGTH
@@ -77,18 +78,18 @@ class Frame:
 
 
 def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
-    """Build a frame from an already encoded header block: the hot path, for callers that cache header blocks.
+    """Build a frame from an already encoded header block. This is the fast path for callers that cache header blocks.
 
-    The block is used unchanged, so that a deliberately broken one can be sent; only length limits are checked.
+    Only the length limits are checked, so that a fault can deliberately send a broken header block.
     """
     start, checksum = _frame_start(header_block, len(payload))
     return start + payload + _pack_checksum(crc32(payload, checksum))
 
 
 def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list[bytes]:
-    """Build one frame per item of `rests`: all have the same headers, and payloads that begin with `start`.
+    """Build one frame per item of `rests`. All frames have the same headers; each payload is `start` plus the item.
 
-    For a stream's many deltas: the common bytes and their CRC are computed once.
+    For the many deltas of a stream: the CRC of the bytes that frames share is computed once, not for each frame.
     """
     beginnings = _beginnings(header_block, start)
     return [
@@ -98,7 +99,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """Length of the payload after `start` -> the frame's bytes to the end of `start`, and their CRC."""
+    """Length of the payload after `start` -> the bytes of the frame up to the end of `start`, and their CRC."""
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()
@@ -123,7 +124,7 @@ def _beginnings(header_block: bytes, start: bytes) -> _Beginnings:
 
 @lru_cache(maxsize=512)
 def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
-    """Prelude and headers, with their CRC; dozens of frames of a stream share them."""
+    """Return prelude and headers as bytes, and the CRC of these bytes. Frames of the same lengths share the result."""
     headers_length = len(header_block)
     if headers_length > MAX_HEADERS_LENGTH:
         raise UnwritableFrame(
@@ -140,12 +141,12 @@ def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
 
 
 def encode(frame: Frame) -> bytes:
-    """The bytes of a frame; raises `UnwritableFrame`."""
+    """Encode a frame. Raises `UnwritableFrame` for headers or a payload that no frame can contain."""
     return frame_bytes(encode_headers(frame.headers), frame.payload)
 
 
 def decode(data: bytes) -> Frame:
-    """Decode `data` as exactly one frame; raises the `FrameError` for the first mistake."""
+    """Decode `data`, which must be exactly one frame. Raises `FrameError` for the first mistake."""
     if len(data) < PRELUDE_LENGTH:
         raise _truncated(len(data), None, 0)
     total_length, headers_length = _read_prelude(data[:PRELUDE_LENGTH], 0)
@@ -158,7 +159,7 @@ def decode(data: bytes) -> Frame:
 
 
 class Decoder:
-    """Reads a stream of frames that comes in pieces of any size; the work is linear in the bytes fed.
+    """Decodes a stream of frames that arrives in pieces of any size, in time linear in the number of bytes.
 
     >>> decoder = Decoder()
     >>> data = encode(Frame((), b"{}"))
@@ -178,8 +179,9 @@ class Decoder:
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that these bytes complete.
 
-        A damaged frame raises its `FrameError` after all earlier frames were returned: at once if there are none,
-        otherwise from the next `feed` or `close`. Nothing after it can be read, so every later call raises it again.
+        A damaged frame raises `FrameError`, but only after all earlier frames were returned: at once if these bytes
+        complete no earlier frame, otherwise at the next `feed` or `close`. The bytes after a damaged frame cannot be
+        decoded, so every later call raises the same error.
         """
         if self._damage is not None:
             raise self._damage
@@ -195,19 +197,19 @@ class Decoder:
             self._buffer.clear()
             if not frames:
                 raise
-        # Deleted once per feed, not per frame: at most the bytes just fed have to move.
+        # One deletion per feed, not per frame, so that the remaining bytes are moved only once.
         del self._buffer[:start]
         return frames
 
     def close(self) -> None:
-        """Report the end of the stream: raises damage that `feed` held back, or `FrameError` if bytes are left over."""
+        """End the stream. Raises a `FrameError` that `feed` postponed, or one if the last frame is incomplete."""
         if self._damage is None and self._buffer:
             self._damage = _truncated(len(self._buffer), self._lengths[0] if self._lengths else None, self._offset)
         if self._damage is not None:
             raise self._damage
 
     def _next(self, start: int) -> tuple[Frame, int] | None:
-        """The frame at `start` of the buffer, and its end; None if it is not complete yet."""
+        """Return the frame at `start` of the buffer, and the frame's end; None if the frame is not complete yet."""
         available = len(self._buffer) - start
         if self._lengths is None:
             if available < PRELUDE_LENGTH:
@@ -229,7 +231,10 @@ def _truncated(available: int, total_length: int | None, offset: int) -> FrameEr
 
 
 def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
-    """Read total and headers length, checked at once, so that the decoder never waits for a wrong length."""
+    """Return the total length and the headers length of a frame from its prelude, after all checks of the prelude.
+
+    The checks come before the rest of the frame is read, so that a decoder never waits for a wrong number of bytes.
+    """
     length, headers, checksum = _PRELUDE.unpack(prelude)
     actual = crc32(prelude[: _LENGTHS.size])
     if checksum != actual:
@@ -250,12 +255,12 @@ def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
 
 
 def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
-    """Decode exactly these bytes as a frame, whose prelude was already checked."""
+    """Decode the bytes of exactly one frame. The prelude must already be checked."""
     checksum_at = len(frame) - _CHECKSUM_LENGTH
     (checksum,) = _CHECKSUM.unpack_from(frame, checksum_at)
     actual = crc32(frame[:checksum_at])
     headers_end = PRELUDE_LENGTH + headers_length
-    # Headers first, as in smithy-rs: if they are broken too, their error is more precise than the CRC's.
+    # As in smithy-rs, headers are decoded before the CRC is checked: an error about a header is more precise.
     try:
         headers = decode_headers(frame[PRELUDE_LENGTH:headers_end], offset + PRELUDE_LENGTH)
     except FrameError as damage:

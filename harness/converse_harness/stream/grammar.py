@@ -1,4 +1,4 @@
-"""The order of the events of a ConverseStream, as one literal table, and a checker that reads it.
+"""The order of the events of a ConverseStream, as one literal table, and a checker that uses the table.
 
 A stream is a finite automaton. Its states are the keys of ORDER: before the first event, between two blocks, inside a
 block of each kind, and so on to the end. Its inputs are symbols. A symbol is an event type; if the order depends on the
@@ -6,11 +6,11 @@ union member that an event carries, the member is part of the symbol: `contentBl
 `contentBlockDelta.reasoningContent.signature`. For each state, ORDER contains the legal symbols and the state that
 follows each of them. A symbol that is not in the table is illegal.
 
-Four rules, which everything below follows:
+The code below follows four rules:
 
 1. All rules about the order of events are in this file. Other forms of a part of the table (the deltas that keep a
-   block in its state, the members that carry text) are derived from ORDER here, and a test compares the two. A second
-   definition elsewhere would sooner or later disagree.
+   block in its state, the members that carry text) are derived from ORDER here, and a test compares them with ORDER. A
+   second definition elsewhere would sooner or later differ from the table.
 2. The table is complete and literal: no branch of the code adds a transition. Two rules are not in the table because
    they concern all states at once. An exception frame may stand in the place of any event and ends the stream (recorded
    as the first frame; in other places the source is AWS's model). Blocks are numbered from 0 without gaps and never
@@ -88,7 +88,10 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""State -> the member of the delta that keeps a block in this state. Nearly every event of a stream is such a delta."""
+"""State -> the member that carries the text of a delta after which the block stays in this state.
+
+Nearly every event of a stream is such a delta.
+"""
 
 BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockStop")
 """The events that carry a contentBlockIndex."""
@@ -113,7 +116,7 @@ def kind(event: Mapping[str, Any]) -> str:
 
 
 def symbol(event: Mapping[str, Any]) -> str:
-    """The event's symbol in the grammar: its type and, for a block's start and delta, also its union member.
+    """The event's symbol in ORDER: its type and, for a block's start and delta, also its union member.
 
     >>> symbol({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}})
     'contentBlockDelta.reasoningContent.signature'
@@ -162,7 +165,7 @@ class StreamOrder:
         self.block = 0
 
     def feed(self, event: Mapping[str, Any]) -> None:
-        """Advance by one event. Raises StreamOrderError, with the legal events, for an event that is illegal here."""
+        """Advance by one event. For an illegal event, raises StreamOrderError, which lists the legal events."""
         name = symbol(event)
         if is_exception(name) and self.state not in (FINISHED, FAILED):
             self.state = FAILED
@@ -235,7 +238,7 @@ def check_order(events: Iterable[Mapping[str, Any]]) -> None:
 
 
 def diagram() -> str:
-    """ORDER as a Mermaid state diagram, for the docs."""
+    """Return ORDER as a Mermaid state diagram, for the docs."""
     lines = ["stateDiagram-v2", f"    [*] --> {START}"]
     for state, moves in ORDER.items():
         for target in dict.fromkeys(moves.values()):

@@ -1,6 +1,6 @@
 """The headers of an event-stream frame; each header is a name, a type and a value.
 
-    header = name length u8, name in UTF-8, type u8, value
+    header = name length (u8), name (UTF-8), type (u8), value
 
 A bool has no value bytes: its type byte is its value. Numbers are signed and big-endian, a UUID has 16 bytes, and the
 length (u16) precedes a string or byte array. Bedrock sends only strings, so values of other types are kept as bytes.
@@ -67,7 +67,7 @@ _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "prelude_checksum_mismatch": "A length was changed, or these bytes are not the start of a frame.",
     "message_checksum_mismatch": "Headers or payload were changed after they were written.",
 }
-"""Kind of mistake -> the advice in the message. The other kinds have a common advice: fix the writer of the bytes."""
+"""Kind of mistake -> the advice in the message. All other kinds have the same advice: fix the writer of the bytes."""
 
 
 class UnwritableFrame(ReplyError):
@@ -75,7 +75,7 @@ class UnwritableFrame(ReplyError):
 
 
 class FrameError(DamagedData):
-    """Bytes that are not a frame: `kind` is the mistake, `offset` its position in the stream, in bytes."""
+    """Bytes that are not a valid frame. `kind` is the mistake, `offset` the position of the mistake in the stream."""
 
     def __init__(self, kind: FrameProblem, offset: int, **values: Any) -> None:
         super().__init__(_SAYING[kind].format(**values))
@@ -170,7 +170,10 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
 
 
 def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
-    """Decode the header at `start` of the block; return it and its end. `offset` is the block's start in the stream."""
+    """Decode the header at `start` of the block. Return the header and its end in the block.
+
+    `offset` is the position of the block in the stream, for error messages.
+    """
     name_length = block[start]
     if not name_length:
         raise FrameError("empty_header_name", offset + start, most=MAX_NAME_LENGTH)

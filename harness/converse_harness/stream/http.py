@@ -1,4 +1,4 @@
-"""The messages between transports and Endpoint: an HTTP request in, a timed HTTP response out."""
+"""The messages between transports and Endpoint: HTTP requests, and HTTP responses with delays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request as it came in.
+    """One HTTP request as a client sent it.
 
     `target` is the raw request target: percent-encoded path with query, never decoded (an ARN in a path has `%2F`).
-    Header names keep the case in which they came.
+    Header names keep their original upper and lower case.
     """
 
     method: str
@@ -23,19 +23,20 @@ class Request:
 
 
 ConnectionFailure = Literal["connection refused", "connect timeout", "read timeout", "connection closed"]
-"""Failures in place of an HTTP response."""
+"""The failures of a connection that happen instead of an HTTP response."""
 
 
 Break = Literal["connection reset", "connection closed", "stalled"]
-"""How a connection breaks in the middle of an answer."""
+"""The ways in which a connection breaks in the middle of an answer."""
 
 
 class Chunk(NamedTuple):
     """The bytes of one HTTP chunk: usually at most one stream event.
 
-    `delay` is the wait in seconds before they are due, `event` the AWS event dict in them (None for a JSON body).
-    `more` are the events after it, where a fault puts several into one chunk.
-    A named tuple, because one is made for every event and a frozen dataclass takes three times as long to make.
+    `delay` is the number of seconds to wait before the bytes are sent. `event` is the AWS event dict that the bytes
+    encode (None for a JSON body). If a fault puts several events into one chunk, `more` are the events after the first.
+    Chunk is a named tuple, because one is made for every event, and making a frozen dataclass takes three times as
+    long.
     """
 
     data: bytes
@@ -47,17 +48,17 @@ class Chunk(NamedTuple):
 JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
 STREAM_HEADERS: Final = ("Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId")
 ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
-"""The headers of each kind of answer in recorded wire order, after Date."""
+"""The three tuples are the headers of JSON, stream and error answers, in recorded order; `Date` precedes them."""
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
-"""The recorded suffixes of x-amzn-ErrorType, for the service's own errors and for those of the gateway before it."""
+"""The two suffixes of x-amzn-ErrorType in recorded answers: for errors of the service, and of its gateway."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
-"""The request id for requests that never became a Call."""
+"""The request id of answers to requests for which there is no Call."""
 
 ERROR_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-"""Valid error names; the header x-amzn-ErrorType contains them."""
+"""Pattern of valid error names, as the header x-amzn-ErrorType contains them."""
 
 GATEWAY_ERRORS: Final = frozenset(
     {
@@ -74,8 +75,9 @@ GATEWAY_ERRORS: Final = frozenset(
 class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
-    `wait` is the time before the head in seconds, `failure` replaces the response, `broken` follows the last chunk.
-    `stale`: the connection stays open, and is reset at the next request.
+    `wait` is the number of seconds before the head is sent. `failure` is the failure that happens instead of a
+    response. `broken` is how the connection breaks after the last chunk. If `stale` is true, the connection stays open,
+    but is reset at the client's next request.
     """
 
     status: int
@@ -98,7 +100,7 @@ def stream_response(chunks: Iterable[Chunk], request_id: str) -> HttpResponse:
 
 
 def error_response(name: str, status: int, body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
-    """Make an error response before the stream, with the recorded form of x-amzn-ErrorType."""
+    """Make the response of an error before the stream; x-amzn-ErrorType has the same form as in recorded answers."""
     suffix = GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR
     headers = _headers(ERROR_HEADERS, body, request_id, error_type=name + suffix)
     return HttpResponse(status, headers, (Chunk(body, delay),))

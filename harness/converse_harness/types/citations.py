@@ -49,19 +49,19 @@ class WebLocation(TypedDict, total=False):
 
 
 DocumentCharLocationDict: TypeAlias = dict[Literal["documentChar"], DocumentCharLocation]
-"""A DocumentCharLocation as the value of the only key, `documentChar`."""
+"""A dict whose only key, `documentChar`, has a DocumentCharLocation as its value."""
 
 DocumentPageLocationDict: TypeAlias = dict[Literal["documentPage"], DocumentPageLocation]
-"""A DocumentPageLocation as the value of the only key, `documentPage`."""
+"""A dict whose only key, `documentPage`, has a DocumentPageLocation as its value."""
 
 DocumentChunkLocationDict: TypeAlias = dict[Literal["documentChunk"], DocumentChunkLocation]
-"""A DocumentChunkLocation as the value of the only key, `documentChunk`."""
+"""A dict whose only key, `documentChunk`, has a DocumentChunkLocation as its value."""
 
 SearchResultLocationDict: TypeAlias = dict[Literal["searchResultLocation"], SearchResultLocation]
-"""A SearchResultLocation as the value of the only key, `searchResultLocation`."""
+"""A dict whose only key, `searchResultLocation`, has a SearchResultLocation as its value."""
 
 WebLocationDict: TypeAlias = dict[Literal["web"], WebLocation]
-"""A WebLocation as the value of the only key, `web`."""
+"""A dict whose only key, `web`, has a WebLocation as its value."""
 
 CitationLocation: TypeAlias = (
     DocumentCharLocationDict

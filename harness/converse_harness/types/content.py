@@ -11,7 +11,7 @@ Role: TypeAlias = Literal["user", "assistant"]
 """The author of a message: `user` (the person, and also tool results) or `assistant` (the model)."""
 
 GuardContentQualifier: TypeAlias = Literal["grounding_source", "query", "guard_content"]
-"""The use of a text in a guardrail: a source against which answers are checked, the question, or a text to check."""
+"""How a guardrail uses a text: as a source for checks of answers, as the user's question, or as a text to check."""
 
 
 class GuardContentText(TypedDict):
@@ -101,7 +101,7 @@ class ContentBlockStartToolUse(TypedDict):
 
 
 class ContentBlockStart(TypedDict, total=False):
-    """The start of a block: only tool uses have content here; for others it is empty or None."""
+    """The start of a block. Only the start of a tool use has content; in others, `toolUse` is missing or None."""
 
     toolUse: ContentBlockStartToolUse | None
 

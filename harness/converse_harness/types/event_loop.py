@@ -4,7 +4,7 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 
 class Usage(TypedDict, total=False):
-    """Token counts of one answer: input, output, total, and, if a cache was used, those read from and written to it."""
+    """Token counts of one answer. If a cache was used, this includes the tokens read from and written to the cache."""
 
     inputTokens: Required[int]
     outputTokens: Required[int]
@@ -14,7 +14,10 @@ class Usage(TypedDict, total=False):
 
 
 class Metrics(TypedDict, total=False):
-    """Times of one answer in milliseconds: of the whole answer, and until its first content (measured by Strands)."""
+    """Times of one answer in milliseconds: `latencyMs` until its end, and `timeToFirstByteMs` until its first content.
+
+    Strands measures `timeToFirstByteMs`.
+    """
 
     latencyMs: Required[int]
     timeToFirstByteMs: int

@@ -42,7 +42,10 @@ PIIType: TypeAlias = Literal[
 
 
 class GuardrailConfig(TypedDict, total=False):
-    """The guardrail for a request; the answer is checked while it is streamed (`async`) or before (`sync`)."""
+    """The guardrail for a request.
+
+    The guardrail checks the answer while the answer is streamed (`async`) or before it is streamed (`sync`).
+    """
 
     guardrailIdentifier: str
     guardrailVersion: str
@@ -125,8 +128,9 @@ class SensitiveInformationPolicy(TypedDict):
 
 
 class ContextualGroundingFilter(TypedDict):
-    """A check of an answer: is it grounded in its sources, or relevant to the question? `score` and `threshold` are
-    from 0 to 1.
+    """A check whether an answer is grounded in its sources, or whether the answer is relevant to the question.
+
+    `score` and `threshold` are from 0 to 1.
     """
 
     action: Literal["BLOCKED", "NONE"]
@@ -152,7 +156,7 @@ class GuardrailAssessment(TypedDict):
 
 
 class GuardrailTrace(TypedDict):
-    """The actions of a guardrail on one request: findings by guardrail id, and the model's original texts."""
+    """The findings in a request and in the answer, by guardrail id, and the model's original texts."""
 
     inputAssessment: dict[str, GuardrailAssessment]
     modelOutput: list[str]

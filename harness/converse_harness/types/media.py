@@ -34,7 +34,7 @@ AudioFormat: TypeAlias = Literal[
 
 
 class Location(TypedDict):
-    """A storage location outside the request; its kind, `type`, decides which model providers can read from it."""
+    """A storage location outside the request. `type` is the kind; a provider may not read all kinds."""
 
     type: str
 
@@ -60,7 +60,7 @@ class DocumentSource(TypedDict, total=False):
 
 
 class DocumentContent(TypedDict, total=False):
-    """A document: its format, neutral name and source.
+    """A document: its format, name and source. The name should be neutral, because the model reads it.
 
     Three things are in strands-agents 1.62, but not in the documentation that these types follow: `citations` asks the
     model to cite the document, `context` describes the document, and every member is optional.

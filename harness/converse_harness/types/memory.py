@@ -1,4 +1,4 @@
-"""An agent's memory between conversations: entries, the stores that keep them, and their injection into requests.
+"""An agent's memory between conversations: entries, stores for entries, and the injection of entries into requests.
 
 `InMemoryStore`, `last_user_text` and `as_list` are small implementations of the protocols, for tests.
 """
@@ -31,7 +31,7 @@ MemoryContentBlockType: TypeAlias = Literal[
 
 @dataclass
 class MemoryEntry:
-    """A remembered text; a search over several stores puts the store's name into `store_name`."""
+    """A remembered text. A search over several stores sets `store_name` to the name of the entry's store."""
 
     content: str
     store_name: str | None = None
@@ -48,8 +48,8 @@ class SearchOptions(TypedDict, total=False):
 class AddMessagesContext:
     """Further information for a store about the messages to keep.
 
-    `sequence_numbers`, one for each message, stay the same when a batch is retried; None if there are none. This type
-    is in strands-agents 1.62, but not in the documentation that the other types follow.
+    `sequence_numbers` is None or has one number for each message. The numbers stay the same when a batch is retried.
+    This type is in strands-agents 1.62, but not in the documentation that the other types follow.
     """
 
     sequence_numbers: list[int] | None = None
@@ -72,7 +72,7 @@ class MemoryAddOptions(TypedDict, total=False):
 
 
 class MemoryToolConfig(TypedDict, total=False):
-    """The name and description of a tool with which a model uses the memory."""
+    """The name and description of a tool for the memory, which a model can use."""
 
     name: str
     description: str
@@ -103,7 +103,7 @@ class Extractor(Protocol):
 
 @dataclass
 class MemoryMessageFilter:
-    """Removes blocks of the excluded kinds before the extraction, and then messages without blocks."""
+    """Removes blocks of the excluded kinds before the extraction, and then messages that have no blocks left."""
 
     exclude: list[MemoryContentBlockType]
 
@@ -140,7 +140,7 @@ def _not_there(store: object, method: str) -> Any:
 
 
 class MemoryStore(Protocol):
-    """A store for memories, with the fields of MemoryStoreConfig as attributes and methods to search and to write.
+    """A store for memories. Its attributes are the fields of MemoryStoreConfig; its methods search and write entries.
 
     All methods but `search` have defaults, so a read-only store can leave them out. `InMemoryStore` is an example.
     """
@@ -183,7 +183,7 @@ class MemoryAddToolConfig(MemoryToolConfig, total=False):
 
 
 class MemoryStoreConfig(TypedDict, total=False):
-    """The settings of a store: the fields of MemoryStore; `extraction` is True for the defaults."""
+    """The settings of a store, with the fields of MemoryStore. `extraction=True` selects the default extraction."""
 
     name: Required[str]
     description: str
@@ -193,7 +193,7 @@ class MemoryStoreConfig(TypedDict, total=False):
 
 
 InjectionTrigger: TypeAlias = Literal["userTurn", "everyTurn"]
-"""The requests into which memories are injected: only those after a message of the user, or all."""
+"""The requests into which memories are injected: only requests after a message of the user, or all requests."""
 
 
 @dataclass
@@ -238,7 +238,7 @@ class InjectionFormatContext:
 
 
 class InjectionQueryCallback(Protocol):
-    """Makes a search query from a conversation. `last_user_text` is one."""
+    """Makes a search query from a conversation. `last_user_text` is an example."""
 
     def __call__(self, context: InjectionQueryContext, **kwargs: Any) -> str | None:
         """Return the query; None or "" injects nothing into this request."""
@@ -246,7 +246,7 @@ class InjectionQueryCallback(Protocol):
 
 
 class InjectionFormatCallback(Protocol):
-    """Makes a text from the entries that were found. `as_list` is one."""
+    """Makes a text from the entries that were found. `as_list` is an example."""
 
     def __call__(self, context: InjectionFormatContext, **kwargs: Any) -> str:
         """Return the text to inject into the request."""
@@ -254,14 +254,14 @@ class InjectionFormatCallback(Protocol):
 
 
 InjectionQuery: TypeAlias = Callable[[InjectionQueryContext], str | None] | InjectionQueryCallback
-"""Function that makes a search query from a conversation; it may accept keyword arguments for later versions."""
+"""Function that makes a search query from a conversation; it may accept keyword arguments of later versions."""
 
 InjectionFormat: TypeAlias = Callable[[InjectionFormatContext], str] | InjectionFormatCallback
-"""Function that makes a text from the found entries; it may accept keyword arguments for later versions."""
+"""Function that makes a text from the found entries; it may accept keyword arguments of later versions."""
 
 
 class MemoryInjectionConfig(InjectionConfig, total=False):
-    """How memories are injected: when, how many at most (5 if not given), the search query, and the format."""
+    """Settings for the injection: when, at most how many entries (5 if not given), the search query, and the format."""
 
     max_entries: int
     query: InjectionQuery
@@ -282,7 +282,8 @@ class InMemoryStore:
     """A MemoryStore for tests: `entries` are its contents, and equal searches return equal results.
 
     A search returns the entries that share a word with the query. Entries with more shared words come first; among
-    equals, older ones. A query without words returns all entries. Writing raises ValueError if `writable` is False.
+    entries with equally many, the older ones come first. A query without words returns all entries.
+    Writing raises ValueError if `writable` is False.
 
     >>> import asyncio
     >>> store = InMemoryStore(entries=[MemoryEntry("likes tea"), MemoryEntry("lives in Zürich")])
@@ -298,8 +299,9 @@ class InMemoryStore:
     entries: list[MemoryEntry] = field(default_factory=list[MemoryEntry])
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """Return the entries that share words with the query, those with most shared words first; at most
-        `max_search_results` of them.
+        """Return at most `max_search_results` entries that share words with the query.
+
+        Entries with the most shared words come first.
         """
         wanted = _words(query)
         shared = [(len(wanted & _words(entry.content)), entry) for entry in self.entries]

@@ -20,7 +20,7 @@ def _now() -> str:
 
 
 def _known(cls: type, env: Mapping[str, Any]) -> dict[str, Any]:
-    """The items of `env` that are fields of `cls`; others are dropped, so that data of other versions can be read."""
+    """Return the items of `env` that are fields of `cls`. Data from other versions of Strands may have other items."""
     return {place.name: env[place.name] for place in fields(cls) if place.name in env}
 
 
@@ -68,7 +68,7 @@ def decode_bytes_values(obj: Any) -> Any:
 
 @dataclass
 class SessionMessage:
-    """A message of a session; `message_id` is its index in the conversation, from 0. Times are ISO 8601, UTC.
+    """A message of a session. `message_id` is the message's index in the conversation, from 0; times are ISO 8601, UTC.
 
     `redact_message`, if given, replaces the message because a guardrail intervened.
     """

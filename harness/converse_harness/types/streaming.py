@@ -1,4 +1,4 @@
-"""The events of a streamed answer: those of ConverseStream, and those that Strands adds."""
+"""The events of a streamed answer: the events of ConverseStream, and the event that only Strands sends."""
 
 from typing import Any, NotRequired, TypeAlias, TypedDict
 
@@ -49,7 +49,7 @@ class CitationSourceContentDelta(TypedDict, total=False):
 
 
 class CitationsDelta(TypedDict, total=False):
-    """A streamed citation: the location, the passage, the source's title."""
+    """A streamed citation: the location of the passage, the passage itself, and the title of the source."""
 
     location: CitationLocation
     sourceContent: list[CitationSourceContentDelta]
@@ -87,7 +87,7 @@ class ContentBlockStopEvent(TypedDict, total=False):
 
 
 class MessageStopEvent(TypedDict, total=False):
-    """The end of the content: the stop reason, and the additional response fields that the request asked for."""
+    """The end of the content, with the stop reason and the additional response fields that the request selected."""
 
     additionalModelResponseFields: JSONValue
     stopReason: StopReason
@@ -102,7 +102,7 @@ class MetadataEvent(TypedDict, total=False):
 
 
 class ExceptionEvent(TypedDict):
-    """A failure of the stream; `message` states the reason."""
+    """A failure of the stream. `message` describes the reason."""
 
     message: str
 

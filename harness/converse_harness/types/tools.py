@@ -62,7 +62,7 @@ ToolResultStatus: TypeAlias = Literal["success", "error"]
 
 
 class ToolResult(TypedDict):
-    """The result of the tool use with this id."""
+    """The result of the tool use with the id `toolUseId`."""
 
     content: list[ToolResultContent]
     status: ToolResultStatus
@@ -84,13 +84,13 @@ class ToolChoiceTool(TypedDict):
 
 
 ToolChoiceAutoDict: TypeAlias = dict[Literal["auto"], ToolChoiceAuto]
-"""A ToolChoiceAuto as the value of the only key, `auto`."""
+"""A dict whose only key, `auto`, has a ToolChoiceAuto as its value."""
 
 ToolChoiceAnyDict: TypeAlias = dict[Literal["any"], ToolChoiceAny]
-"""A ToolChoiceAny as the value of the only key, `any`."""
+"""A dict whose only key, `any`, has a ToolChoiceAny as its value."""
 
 ToolChoiceToolDict: TypeAlias = dict[Literal["tool"], ToolChoiceTool]
-"""A ToolChoiceTool as the value of the only key, `tool`."""
+"""A dict whose only key, `tool`, has a ToolChoiceTool as its value."""
 
 ToolChoice: TypeAlias = ToolChoiceAutoDict | ToolChoiceAnyDict | ToolChoiceToolDict
 """Whether the model must use a tool, and which one: a dict with exactly one of the keys `auto`, `any` and `tool`."""
@@ -104,7 +104,7 @@ class ToolConfig(TypedDict):
 
 
 RunToolHandler: TypeAlias = Callable[[ToolUse], AsyncGenerator[dict[str, Any], None]]
-"""Function that runs one tool use; the last item that it yields is the ToolResult. `run_tools` returns one."""
+"""Function that runs one tool use; the last item that it yields is the ToolResult. `run_tools` makes such functions."""
 
 ToolGenerator: TypeAlias = AsyncGenerator[Any, None]
 """The generator of a running tool; the last item that it yields is the ToolResult."""
@@ -125,7 +125,7 @@ class ToolFunc(Protocol):
 
 @dataclass
 class Interrupt:
-    """A question to a person: `reason` is the text to show, `response` the answer, None until there is one."""
+    """A question to a person: `reason` is the text to show, `response` the answer (None until there is an answer)."""
 
     id: str
     name: str
@@ -145,17 +145,17 @@ class _Interruptible(Protocol):
     """An object, such as a `ToolContext`, with a method that interrupts the run until a person answers a question."""
 
     def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
-        """Return the person's answer to the question of this name; raises InterruptException until there is one."""
+        """Return the person's answer to the question `name`. Raises InterruptException if there is no answer yet."""
         ...
 
 
 @dataclass
 class ToolContext(_Interruptible, Generic[AgentT]):
-    """The context of a tool's run: the tool use, the agent, and the arguments of the agent's caller.
+    """The context of a tool's run: the tool use, the agent, and the keyword arguments of the agent's call.
 
     `cancel_signal` is set when the tool should stop; it is in strands-agents 1.62, but not in the documentation that
-    these types follow. `interrupts` are the questions asked so far, by id: pass them to the context of the next run, so
-    that the tool gets the answers. Strands has no such field; its agent stores the questions.
+    these types follow. `interrupts` maps the ids of the questions so far to the questions. Pass it to the context of
+    the next run, so that the tool gets the answers. Strands has no such field; there, the agent stores the questions.
 
     >>> delete = {"toolUseId": "tooluse_1", "name": "delete", "input": {"key": "k"}}
     >>> context = ToolContext(tool_use=delete, agent=None, invocation_state={})
@@ -176,7 +176,7 @@ class ToolContext(_Interruptible, Generic[AgentT]):
     def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
         """Return the person's answer to the question of this name; `response` is an answer known beforehand.
 
-        Raises InterruptException until there is an answer, which must be stored in its `interrupt.response`.
+        Raises InterruptException if there is no answer yet; store the answer in the exception's `interrupt.response`.
         """
         # Strands builds the id in the same way: the same question of the same tool use always has the same id.
         key = f"v1:tool_call:{self.tool_use['toolUseId']}:{uuid5(NAMESPACE_OID, name)}"
@@ -236,10 +236,10 @@ class AgentTool(ABC):
 
 
 class FunctionTool(AgentTool):
-    """A tool that calls a function with the ToolUse and the keyword arguments that the agent was called with.
+    """A tool that calls a function with the ToolUse and with the keyword arguments of the agent's call.
 
-    `function` returns a ToolResult or an awaitable of one; its exceptions are not caught. A Strands Agent accepts the
-    tool after `strands.types.tools.AgentTool.register(FunctionTool)`.
+    `function` returns a ToolResult or an awaitable of one; exceptions that it raises are not caught.
+    A Strands Agent accepts the tool after `strands.types.tools.AgentTool.register(FunctionTool)`.
 
     >>> spec = {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}}
     >>> FunctionTool(spec, echo).get_display_properties()
@@ -276,7 +276,7 @@ class FunctionTool(AgentTool):
 
 
 def echo(tool_use: ToolUse, **kwargs: Any) -> ToolResult:
-    """The simplest ToolFunc: its result is its input.
+    """A ToolFunc whose ToolResult contains the input of the ToolUse.
 
     >>> echo({"toolUseId": "tooluse_1", "name": "echo", "input": {"city": "Zürich"}})
     {'content': [{'json': {'city': 'Zürich'}}], 'status': 'success', 'toolUseId': 'tooluse_1'}
@@ -285,7 +285,7 @@ def echo(tool_use: ToolUse, **kwargs: Any) -> ToolResult:
 
 
 def run_tools(*tools: AgentTool) -> RunToolHandler:
-    """A RunToolHandler for these tools: a use of any other tool gets a result with the status `"error"`."""
+    """Make a RunToolHandler for these tools. The result for a use of any other tool has the status `"error"`."""
     known: Mapping[str, AgentTool] = {tool.tool_name: tool for tool in tools}
 
     async def handler(tool_use: ToolUse) -> AsyncGenerator[dict[str, Any], None]:

@@ -1,4 +1,4 @@
-"""A strategy for values that break a JSON Schema in exactly one place, with the place and the keyword."""
+"""A strategy for values that break a JSON Schema in exactly one place, with this place and the broken keyword."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]
-"""(the keyword's value in the schema, a value) -> replacements for the value that may break the keyword."""
+"""Function of a keyword's value in the schema and a value; returns replacements that may break the keyword."""
 
 _FAR: Final = 10_000
-"""A maximum length from this number on is not broken, because the values would be too large."""
+"""maxItems, maxLength and maxProperties from this number on are not broken, because values would be too large."""
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 class BrokenValue:
     """A value that satisfies a schema except at one place.
 
-    `path` leads to the place by names and indexes; `keyword` is the keyword that the value there breaks.
+    `path` contains the names and indexes that lead to the place; the value at the place breaks `keyword`.
     """
 
     value: Any
@@ -67,7 +67,10 @@ def broken_values(
 def draw_broken(
     draw: st.DrawFn, function: str, schema: object, texts: st.SearchStrategy[str] | None, *, objects: bool = False
 ) -> BrokenValue | None:
-    """Draw a value that breaks a schema, with `objects` always an object; None if every such value satisfies it."""
+    """Draw a value that breaks a schema; return None if every value satisfies the schema.
+
+    If `objects` is true, only objects are considered.
+    """
     root, choice = plan(function, schema, texts, objects=objects)
     nodes = [*root.known.values()]
     asked = {(node, keyword) for node in nodes for keyword in _breakable(node)}
@@ -81,7 +84,7 @@ def draw_broken(
 
 
 def _breakable(node: Node) -> list[str]:
-    """The keywords of a node that restrict a value itself, not only the values nested in it."""
+    """Return the keywords of a schema node that restrict the value itself, not only values nested in the value."""
     return [
         keyword
         for keyword, said in node.keywords.items()
@@ -117,7 +120,7 @@ def _broken(draw: st.DrawFn, root: Node, value: Any, objects: bool) -> BrokenVal
 
 
 def _from(draw: st.DrawFn, some: list[_T]) -> list[_T]:
-    """The items, rotated so that a drawn item is the first."""
+    """Return the items, rotated so that a drawn item comes first."""
     first = draw(st.integers(0, len(some) - 1)) if len(some) > 1 else 0
     return some[first:] + some[:first]
 
@@ -138,7 +141,7 @@ def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Pat
 
 
 def _replaced(value: Any, path: Path, other: Any) -> Any:
-    """A copy of a value with `other` in place of the value at `path`."""
+    """Return a copy of `value` in which `other` replaces the nested value at `path`."""
     if not path:
         return other
     copied = value.copy()
@@ -147,12 +150,12 @@ def _replaced(value: Any, path: Path, other: Any) -> Any:
 
 
 def _samples() -> Iterator[Any]:
-    """One sample value of each kind."""
+    """Yield one sample value of each JSON type."""
     yield from (None, False, 0, 0.5, "", [], {})
 
 
 def _others(said: Any, value: Any) -> Iterator[Any]:
-    """Replacements for a value: a different string or number for one of these, then a sample of each kind."""
+    """Yield a different string or number if the value is a string or number, then a sample value of each kind."""
     if isinstance(value, str):
         yield value + "0"
     elif is_number(value):
@@ -161,7 +164,7 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """No replacements: the keyword only applies other schemas, whose own keywords are broken instead."""
+    """Return no replacements: the keyword only applies other schemas, and their keywords are broken instead."""
     return ()
 
 
@@ -174,7 +177,7 @@ def _forbidden(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _more(value: Mapping[str, Any], count: int, member: Any = None) -> dict[str, Any]:
-    """`count` new members, with names that the object does not have."""
+    """Make `count` new members for the object `value`, with names that the object does not have."""
     names = (name for name in map("unknown{}".format, itertools.count(1)) if name not in value)
     return dict.fromkeys(islice(names, count), member)
 
@@ -213,4 +216,4 @@ BREAKS: Final[Mapping[str, Break]] = {
     "minProperties": lambda said, value: [dict([*value.items()][: said - 1])],
     "maxProperties": lambda said, value: [{**value, **_more(value, said + 1 - len(value))}],
 }
-"""How each keyword of KEYWORDS is broken; a replacement that still satisfies the schema is not used."""
+"""Keyword -> function that makes replacements for a value. Replacements that satisfy the schema are not used."""
