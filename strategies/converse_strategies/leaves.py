@@ -41,7 +41,7 @@ def cached(function: Callable[P, Made]) -> Callable[P, Made]:
 def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
     """Like `st.composite`, but the strategies are cached, and `st.composite` is called only at the first use.
 
-    `st.composite` reads the source of the function, which would take most of the time of our import.
+    `st.composite` reads the source of the function. At import, this would take most of the package's import time.
     """
     late = cache(partial(st.composite, function))
 
@@ -142,7 +142,7 @@ def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrat
 
 
 def visible(text: str) -> str:
-    """The text, with one character added if it is blank.
+    """Return the text; if the text is blank, add one character.
 
     >>> visible(" ")
     ' 0'

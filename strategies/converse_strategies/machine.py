@@ -29,7 +29,7 @@ them succeeds.
 """
 
 _rule = cast("Callable[..., Callable[[Callable[..., None]], Any]]", rule)
-"""hypothesis's `rule`, cast because its type hints do not allow argument names from a table."""
+"""hypothesis's decorator `rule`, cast because the type hints of `rule` do not allow argument names from a table."""
 
 _SPARES: Final = 100
 """How many answers of the model are available after the trouble. An agent may repeat the call, or make further calls to
@@ -86,13 +86,13 @@ class ConversationMachine(RuleBasedStateMachine):
             self._opened = stack.pop_all()
 
     def teardown(self) -> None:
-        """Close the fake, and raise the problems that no step has raised."""
+        """Close the fake, and raise the problems of the fake that no step has raised."""
         self._opened.close()
         self.fake.check_problems()
 
     def ask(self, text: str) -> Any:
-        """Send a user input to the agent and return its answer. Override it if the agent is not called as
-        `agent(text)`.
+        """Send a user input to the agent and return the agent's answer. Override this method if the agent is not called
+        as `agent(text)`.
         """
         return self.agent(text)
 
@@ -105,7 +105,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def answers(self) -> list[Any]:
-        """The agent's answers by turn, without the turns in which it raised."""
+        """The agent's answers, one for each turn in which the agent raised no exception."""
         return [turn.answer for turn in self.turns if turn.error is None]
 
     @property
@@ -132,7 +132,7 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
 
     def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The context overflows, because the conversation is too long; if the agent calls again, the model answers."""
+        """The service refuses the call because the context is too long. If the agent calls again, the model answers."""
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 

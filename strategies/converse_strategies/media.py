@@ -236,7 +236,7 @@ def documents(
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. Texts and
     chunks have citations enabled, and no format or a plain-text one. `names` defaults to `document_names()`. `texts`
     are the contents of plain-text documents (a blank text gets a character); each other format has one constant file.
-    Raises InvalidArgument, when drawn, for a value that the installed botocore lacks, and for a source that has none of
+    Raises InvalidArgument, when drawn, for a value that the installed botocore lacks, and if the sources allow none of
     the formats.
 
     >>> from hypothesis import find

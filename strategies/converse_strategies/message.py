@@ -81,7 +81,10 @@ class Used:
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of a user's blocks, by default all in botocore. Raises InvalidArgument for any other kind."""
+    """The requested kinds of a user's blocks, by default all kinds that the installed botocore has.
+
+    Raises InvalidArgument for any other kind.
+    """
     known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
@@ -89,7 +92,7 @@ def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
-    """Draw the content of one user message, within the remaining limits of its request."""
+    """Draw the content of one user message; `used` counts the blocks of the whole request, whose number is limited."""
     content: list[Block] = []
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):

@@ -29,8 +29,8 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
     `cached` selects usages with or without the counts of the prompt cache, by default both. The entries of
     `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of botocore have no
-    `cacheDetails`. Source: the usage of all 356 recorded answers adds up like this. Numbers of tokens are at most two
-    million, the longest context of a model.
+    `cacheDetails`. Source: the usage of all 356 recorded answers adds up like this. Each count except the total is at
+    most two million, the longest context of a model.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)

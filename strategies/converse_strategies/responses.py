@@ -94,7 +94,7 @@ _ARGUMENTS: Final = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""The arguments of `reply.message` whose names differ from those of the response's members."""
+"""Member of a ConverseResponse -> the argument of `reply.message` for this member, where the two names differ."""
 
 _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))

@@ -58,7 +58,7 @@ REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
     "ConversationalModelId": leaves.model_ids,
     "InvokeModelIdentifier": leaves.model_ids,
 }
-"""Shapes whose pattern matches almost any string, and the strategies from which they are drawn instead."""
+"""Shape whose pattern matches almost any string -> the function that returns the strategy for more realistic values."""
 
 _RARE: Final = 8
 """A stream's other events are drawn at least this many times as often as its exceptions."""
@@ -146,7 +146,7 @@ class _Compiler:
         if shape.name in REAL:
             return _from(REAL[shape.name]())
         if bedrock.is_document(shape):
-            # A document is never null itself: AWS omits a member instead of sending null.
+            # A value of AWS's document type is never null itself: AWS omits a member instead of sending null.
             return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
         if shape.type_name == "structure":
             return self._union(shape) if bedrock.is_union(shape) else self._structure(shape)

@@ -31,9 +31,9 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """One alternative of a schema: a value must satisfy all `nodes`, and must not satisfy any node in `wrong`.
+    """One combination of a schema's branches: a value must satisfy all `nodes`, and no node in `wrong`.
 
-    Of `nodes`, only the keywords other than `$ref`, `allOf`, `anyOf`, `oneOf` and `not` apply.
+    The keywords `$ref`, `allOf`, `anyOf`, `oneOf` and `not` of `nodes` are ignored: the Compiler has resolved them.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -151,7 +151,10 @@ class Compiler:
         return found
 
     def number(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for numbers of the given kinds: integers, fractions, or both. Raises Contradiction."""
+        """The Alternative for numbers of the given kinds (integers, fractions, or both) that satisfy the nodes.
+
+        Raises Contradiction if there are none.
+        """
         return Scalar(scalars.numbers(nodes, kinds))
 
     def string(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
@@ -159,7 +162,7 @@ class Compiler:
         return Scalar(scalars.texts(nodes, self._texts))
 
     def array(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for arrays that satisfy the nodes. Raises Contradiction if the nodes allow no length."""
+        """The Alternative for arrays that satisfy the nodes. Raises Contradiction if `minItems` is above `maxItems`."""
         low, high = scalars.sizes(nodes, "minItems", "maxItems")
         first = max((len(node.keywords.get("prefixItems", ())) for node in nodes), default=0)
         rest = [node for each in nodes for node in schemas_at(each, first)]
@@ -175,7 +178,8 @@ class Compiler:
     def object(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
         """The Alternative for objects that satisfy the nodes.
 
-        Raises Contradiction if the nodes allow no number of members, or require a member that they also forbid.
+        Raises Contradiction if the limits on the number of members exclude each other, if more members are required
+        than allowed, or if `propertyNames` does not allow a required name.
         """
         low, high = scalars.sizes(nodes, "minProperties", "maxProperties")
         required = dict.fromkeys(name for several in said(nodes, "required").values() for name in several)

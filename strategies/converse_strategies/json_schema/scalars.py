@@ -39,7 +39,7 @@ def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
 
 
 def holds(nodes: Iterable[Node], value: Any) -> bool:
-    """Whether a value satisfies all keywords of some nodes except APPLICATORS."""
+    """Whether a value satisfies all keywords of the nodes; the keywords in APPLICATORS are ignored."""
     return all(satisfies(node, each, value) for node in nodes for each in node.keywords if each not in APPLICATORS)
 
 
@@ -223,7 +223,7 @@ _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 @cache
 def _of_length(low: int, high: int | None, letters: str | None = None) -> st.SearchStrategy[str]:
-    """Texts of `low` to `high` characters, which are in `letters`, or arbitrary if `letters` is None.
+    """Texts of `low` to `high` characters from `letters`; any characters if `letters` is None.
 
     For a large `low`, a shorter text is drawn and then padded.
     """

@@ -179,8 +179,8 @@ def _extras() -> Values:
 
 @composite
 def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
-    """Lists of Messages: conversations that the user begins, with alternating roles. If a message follows a tool use,
-    it contains the result.
+    """Lists of Messages: conversations that the user begins, with alternating roles. The message after a tool use, if
+    there is one, contains the tool's result.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(), lambda messages: len(messages) == 3)]

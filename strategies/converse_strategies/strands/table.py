@@ -117,7 +117,7 @@ TABLE: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "session.SessionAgent": session.session_agents,
     "session.SessionMessage": session.session_messages,
     "session.SessionType": session.session_types,
-    # These two names are functions. Their strategies draw arguments for the function, because a strategy that always
+    # These two names are functions. Their strategies draw arguments for the functions, because a strategy that always
     # draws the same function is useless.
     "session.decode_bytes_values": session.encoded_values,
     "session.encode_bytes_values": session.values_with_bytes,
