@@ -22,7 +22,10 @@ Made = TypeVar("Made")
 
 
 def cached(function: Callable[P, Made]) -> Callable[P, Made]:
-    """Cache the strategies that a function builds, keyed by its arguments: building takes longer than drawing."""
+    """Decorate a function so that its results are cached by its arguments.
+
+    Building a strategy takes longer than drawing from it. Calls with an unhashable argument are not cached.
+    """
     remembered: Callable[..., Made] = lru_cache(maxsize=512)(function)
 
     @wraps(function)
@@ -36,9 +39,9 @@ def cached(function: Callable[P, Made]) -> Callable[P, Made]:
 
 
 def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
-    """Like `st.composite`, but it caches the strategies, and it calls `st.composite` at the first use.
+    """Like `st.composite`, but the strategies are cached, and `st.composite` is called only at the first use.
 
-    `st.composite` reads the source of the function, which would take most of the time of our import.
+    `st.composite` reads the source of the function. At import, this would take most of the package's import time.
     """
     late = cache(partial(st.composite, function))
 
@@ -54,7 +57,7 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
 
 @cached
 def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
-    """One of the values; it shrinks to the first value."""
+    """Strategy for one of the values; shrinks to the first value."""
     return st.sampled_from(values)
 
 
@@ -115,7 +118,8 @@ def texts() -> Texts:
 def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
     """Like `values.map(make)`, but counterexamples show the result.
 
-    hypothesis prints a value of `map` or `builds` as a call of our private function, which users could not paste.
+    hypothesis prints a value of `map` or `builds` as a call of our private function, which users cannot paste into a
+    test.
 
     >>> from hypothesis import find
     >>> find(made(texts(), str.upper), lambda text: "A" in text)
@@ -126,7 +130,9 @@ def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Draw
 
 @lru_cache
 def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
-    """Texts that Bedrock accepts in a request: neither empty nor only white space; `texts` draws them, if given.
+    """Texts that Bedrock accepts in a request: neither empty nor only white space.
+
+    `texts` is the strategy to draw from, by default any text; a blank text gets one more character.
 
     >>> from hypothesis import find
     >>> find(visible_texts(), lambda text: True)
@@ -136,7 +142,7 @@ def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrat
 
 
 def visible(text: str) -> str:
-    """The text, with one character added if it is blank.
+    """Return the text; if the text is blank, add one character.
 
     >>> visible(" ")
     ' 0'
@@ -145,7 +151,9 @@ def visible(text: str) -> str:
 
 
 def distinct(name: str, used: set[str], most: int) -> str:
-    """The name, with a number at its end if it is in `used`; at most `most` characters. The result is added to `used`.
+    """Make a name unique: if `used` contains the name, put a number at its end. Add the result to `used`.
+
+    With a number, the result has at most `most` characters; the name is shortened if necessary.
 
     >>> used = set()
     >>> [distinct("tool", used, 4) for _ in range(3)]
@@ -239,8 +247,8 @@ def model_ids() -> st.SearchStrategy[str]:
 def faker_texts(draw: st.DrawFn, *, locale: str = "en_US", min_words: int = 1, max_words: int = 12) -> str:
     """Sentences of Faker's words in a locale: texts that a person can read, for `texts=` of the other strategies.
 
-    hypothesis reproduces and shrinks them: towards fewer words, and towards the first word of Faker's list. Raises
-    InvalidArgument, when drawn, for a locale that Faker does not have.
+    hypothesis reproduces and shrinks the sentences: towards fewer words, and towards the first word of Faker's list.
+    Raises InvalidArgument, when drawn, for a locale that Faker does not have.
 
     >>> from hypothesis import find
     >>> len(find(faker_texts(min_words=2), lambda text: True).split())

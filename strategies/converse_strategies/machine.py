@@ -21,16 +21,20 @@ Ask = Callable[[str], Any]
 ToolUse = Mapping[str, Any]
 
 TROUBLES: Final = ("throttle", "overflow", "break_stream", "misuse_tool")
-"""The names of the rules in which something goes wrong; `misuse_tool` requires a tool."""
+"""The names of the state machine's rules in which something goes wrong. `misuse_tool` requires an agent with tools."""
 
 _THROTTLES: Final = 2
-"""Most throttled attempts in a row: boto3 makes at least three attempts in each of its retry modes."""
+"""The largest number of throttled attempts in a row. Each retry mode of boto3 makes at least three attempts, so one of
+them succeeds.
+"""
 
 _rule = cast("Callable[..., Callable[[Callable[..., None]], Any]]", rule)
-"""hypothesis's `rule`, cast because its type hints do not allow argument names from a table."""
+"""hypothesis's decorator `rule`, cast because the type hints of `rule` do not allow argument names from a table."""
 
 _SPARES: Final = 100
-"""Most answers of the model after the trouble: an agent may call again, also to summarise the conversation."""
+"""How many answers of the model are available after the trouble. An agent may repeat the call, or make further calls to
+summarise the conversation.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +61,11 @@ class _Options:
 
 
 class ConversationMachine(RuleBasedStateMachine):
-    """The base of the state machines that `conversation_machine` returns: one conversation of an agent with a fake
+    """The base class of the state machines that `conversation_machine` returns: a conversation of an agent with a fake
     Bedrock.
 
-    Invariants can read the open `fake`, the `agent`, and the history: `turns`, `calls`, `answers`, `errors`. The
-    methods are the steps; a failing test prints their calls, and your own rules may call them, too.
+    Invariants can read the open `fake`, the `agent`, and the history: `turns`, `calls`, `answers`, `errors`. Each step
+    of the conversation is a method call, which a failing test prints. Your own rules may call these methods, too.
     """
 
     _options: ClassVar[_Options]
@@ -82,13 +86,13 @@ class ConversationMachine(RuleBasedStateMachine):
             self._opened = stack.pop_all()
 
     def teardown(self) -> None:
-        """Close the fake, and raise the problems that no step has raised."""
+        """Close the fake, and raise the problems of the fake that no step has raised."""
         self._opened.close()
         self.fake.check_problems()
 
     def ask(self, text: str) -> Any:
-        """Send a user input to the agent and return its answer. Override it if the agent is not called as
-        `agent(text)`.
+        """Send a user input to the agent and return the agent's answer. Override this method if the agent is not called
+        as `agent(text)`.
         """
         return self.agent(text)
 
@@ -101,7 +105,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def answers(self) -> list[Any]:
-        """The agent's answers by turn, without the turns in which it raised."""
+        """The agent's answers, one for each turn in which the agent raised no exception."""
         return [turn.answer for turn in self.turns if turn.error is None]
 
     @property
@@ -116,7 +120,10 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [reply.text(answer)])
 
     def use_tools(self, text: str, uses: Sequence[ToolUse], answer: str, *, at_once: bool = True) -> None:
-        """The model asks for tools, in one message or in one message each, and answers after the results."""
+        """The user sends a text; the model requests tools, and answers after the results.
+
+        The tool uses are in one message if `at_once` is true; otherwise each is in a message of its own.
+        """
         groups = [uses] if at_once else [[use] for use in uses]
         self._play(text, [*map(_asking, groups), reply.text(answer)])
 
@@ -125,7 +132,7 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
 
     def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The context overflows, because the conversation is too long; if the agent calls again, the model answers."""
+        """The service refuses the call because the context is too long. If the agent calls again, the model answers."""
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
@@ -139,7 +146,7 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, replies, trouble="break_stream", may_fail=True)
 
     def misuse_tool(self, text: str, use: ToolUse, answer: str) -> None:
-        """The model asks for an unknown tool, or sends it a wrong input; if the agent calls again, the model
+        """The model requests an unknown tool, or a known tool with a wrong input. If the agent calls again, the model
         answers.
         """
         replies = [_asking([use]), reply.text(answer).times(_SPARES)]
@@ -165,7 +172,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
 
 def _asking(uses: Sequence[ToolUse]) -> Reply:
-    # Without an id: the fake gives each tool use an id that is unique in the conversation.
+    # The tool uses have no id here: the fake gives each of them an id that is unique in the conversation.
     return reply.message(*({"toolUse": {"name": use["name"], "input": use["input"]}} for use in uses))
 
 
@@ -212,14 +219,15 @@ def conversation_machine(
     """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.
 
     `agent` makes a new agent for each conversation, while the fake is open; the agent is called with the user's text.
-    With `server`, the fake is a loopback server, and `agent` is called with its URL. `tools` are the agent's ToolSpecs;
+    With `server`, the fake is a loopback server, and `agent` gets the server's URL. `tools` are the agent's ToolSpecs;
     the model requests these tools with valid inputs. `texts` and `answers` are strategies for the texts of the user and
     of the model. `troubles` are some of "throttle" (boto's own retries succeed), "overflow" (the context is too long),
     "break_stream" (an exception amid the events) and "misuse_tool" (an unknown tool or a wrong input), by default all.
-    In all but "throttle", an agent may raise `may_raise` and leave replies unused. The test fails for any other
-    exception or unused reply, for a request that Bedrock would refuse (at the level `rules`), and, if `history` is
-    "fail", for a request that changes earlier messages of the model. `invariants` are called with the machine after
-    each step; a subclass may add its own with `@invariant()`. Raises InvalidArgument.
+    In all troubles but "throttle", an agent may raise `may_raise` and leave replies unused. The test fails for any
+    other exception or unused reply, for a request that Bedrock would refuse (at the level `rules`), and, if `history`
+    is "fail", for a request that changes earlier messages of the model. `invariants` are functions that are called with
+    the machine after each step; a subclass may add its own with `@invariant()`. Raises InvalidArgument for a wrong
+    argument.
 
     >>> from converse_harness.intercept.clients import create_client
     >>> def make_agent():
@@ -246,7 +254,7 @@ def conversation_machine(
     answered = leaves.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
     wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
-    # Before the trouble, the model may ask for tools.
+    # The model may request tools before the trouble.
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {

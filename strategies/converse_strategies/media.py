@@ -27,7 +27,7 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Text = Callable[[Sequence[str]], bytes]
-"""(paragraphs) -> a file that holds them, as lines, paragraphs or rows."""
+"""(paragraphs) -> the bytes of a file that contains the paragraphs, for example as lines or rows."""
 
 
 def _txt(paragraphs: Sequence[str]) -> bytes:
@@ -77,7 +77,7 @@ def _unpacked(text: str) -> bytes:
 
 
 _ISO: Final = b"\0\0\0\x14ftyp%b\0\0\2\0%b\0\0\0\x08mdat"
-"""An ISO base media file: an `ftyp` box with the brand, an empty `mdat` box."""
+"""An ISO base media file: an `ftyp` box, whose brand is a parameter (used twice), and an empty `mdat` box."""
 
 _EBML: Final = (
     b"\x1aE\xdf\xa3%bB\x86\x81\1B\xf7\x81\1B\xf2\x81\4B\xf3\x81\x08B\x87\x81\4B\x85\x81\2B\x82%b\x18S\x80g\x82\xec\x80"
@@ -95,7 +95,7 @@ eNrzT08PZmBigAJGKN2Sc1OFUdi/oLTYIzUxhREo3LAbLOEPUs6CrByEE99J6TEKgJSHJKYXw2QBiHcO
 """)
 
 TEXTS: Final[Mapping[str, Text]] = {"txt": _txt, "md": _md, "csv": csv, "html": html}
-"""Writers of the formats of AWS's DocumentFormat that are plain text, the simplest first."""
+"""Plain-text format of AWS's DocumentFormat -> the function that makes a file in this format; the simplest is first."""
 
 DOCUMENTS: Final[Mapping[str, bytes]] = {
     # A PDF of three pages.
@@ -136,7 +136,7 @@ eNq7cF7wwcKNUg8Z0IAdAzPDv/+cDGxIYoxQDAYCDED5//9BTBgNAv9HwZACf4H432gwjFgQxJAPhCUM
 RTjQ9iKGbIYksDuyGUgFQgxMjMj+IdV+KgCS7acyoMh+AA7u9s8=
 """),
 }
-"""Files by the other AWS DocumentFormats."""
+"""Each other format of AWS's DocumentFormat -> a file in this format."""
 
 IMAGES: Final[Mapping[str, bytes]] = {
     "png": content.png([b"\0\0\0"]),
@@ -147,7 +147,7 @@ Ci3TJbbdY+YUjg==
     "gif": b"GIF89a\1\0\1\0\x81\0\0" + bytes(12) + b",\0\0\0\0\1\0\1\0\0\2\2D\1\0;",
     "webp": b"RIFF\x1a\0\0\0WEBPVP8L\r\0\0\0/\0\0\0\0(@\1\n\xd0\xff\2\0\0",
 }
-"""One black pixel, by the formats of AWS's ImageFormat."""
+"""Each format of AWS's ImageFormat -> an image of one black pixel in this format."""
 
 VIDEOS: Final[Mapping[str, bytes]] = {
     "mp4": _ISO % (b"isom", b"isom"),
@@ -162,7 +162,7 @@ VIDEOS: Final[Mapping[str, bytes]] = {
 eNozUNtU2pd2XnDZTYZVDEnncuQYEICRyQxNVgIqAwDAxw5s
 """),
 }
-"""Files by AWS's VideoFormat."""
+"""Each format of AWS's VideoFormat -> a file in this format."""
 
 AUDIOS: Final[Mapping[str, bytes]] = {
     "wav": content.WAV,
@@ -181,15 +181,15 @@ AUDIOS: Final[Mapping[str, bytes]] = {
     "mka": _MATROSKA,
     "webm": _WEBM,
 }
-"""Files by AWS's AudioFormat, the simplest first."""
+"""Each format of AWS's AudioFormat -> a file in this format; the simplest is first."""
 
 
 Block = dict[str, Any]
 _Pair = tuple[str, str]
-"""The member of a source, and a format; "" for a block without format."""
+"""(member of a block's source, such as `bytes`; the block's format, or "" for a block without a format)."""
 
 _SIDE: Final = 16
-"""Pixels."""
+"""The largest height and width of an image, in pixels."""
 
 _SIZES: Final = st.integers(0, _SIDE * _SIDE - 1)
 _COLOURS: Final = st.integers(0, 0xFFFFFF)
@@ -215,7 +215,8 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", formats, sources))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    # Drawn for every format: to hypothesis, the value with the fewest draws is the simplest.
+    # Only PNG uses the size and the colour, but all formats draw them: hypothesis takes the value with the fewest draws
+    # for the simplest, and the simplest image should be a PNG.
     height, width = divmod(draw(_SIZES), _SIDE)
     row = draw(_COLOURS).to_bytes(3) * (width + 1)
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
@@ -235,7 +236,7 @@ def documents(
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. Texts and
     chunks have citations enabled, and no format or a plain-text one. `names` defaults to `document_names()`. `texts`
     are the contents of plain-text documents (a blank text gets a character); each other format has one constant file.
-    Raises InvalidArgument, when drawn, for a value that the installed botocore lacks, and for a source that has none of
+    Raises InvalidArgument, when drawn, for a value that the installed botocore lacks, and if the sources allow none of
     the formats.
 
     >>> from hypothesis import find
@@ -252,7 +253,7 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            said = draw(paragraphs)  # for every format, like an image's size
+            said = draw(paragraphs)  # also for formats that do not use it, like the size of an image
             block["source"] = {"bytes": TEXTS[form](said) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)
@@ -301,7 +302,7 @@ def _draw_file(
 def document_names() -> Texts:
     """Names of documents as Bedrock takes them: letters, digits, hyphens, parentheses, brackets and single spaces.
 
-    Source: rule 13 of Bedrock's rules beyond AWS's model.
+    Source: the rule `document_names_are_plain` in `converse_harness.bedrock.rules`.
 
     >>> from hypothesis import find
     >>> find(document_names(), lambda name: " " in name)
@@ -323,7 +324,7 @@ _SOURCES: Final = ("bytes", "text", "content", "s3Location")
 def _pairs(
     function: str, kind: str, formats: Collection[str] | None, sources: Collection[str] | None
 ) -> st.SearchStrategy[_Pair]:
-    """The valid pairs of source and format. Raises InvalidArgument."""
+    """Strategy for the valid pairs of source and format. Raises InvalidArgument if there are none."""
     if not bedrock.has_shape(f"{kind}Block"):
         raise InvalidArgument(
             f"{function}(): botocore {bedrock.botocore_version()} has no {kind}Block. Upgrade (pip install --upgrade "

@@ -30,9 +30,9 @@ def user_messages(
 
     `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a message with a
     document also has a text, and a cache point follows another block. `texts` is a strategy for texts; a blank text
-    gets one more character. Source: refusals that Bedrock's users report, beyond AWS's model: blank texts, empty
-    messages, documents without a text, with equal or invalid names, or more than five. Raises InvalidArgument, when
-    drawn, for an unknown kind.
+    gets one more character. Source: besides AWS's model, reports of Bedrock's users about refused requests: with blank
+    texts, empty messages, documents without a text, documents with equal or invalid names, or more than five documents.
+    Raises InvalidArgument, when drawn, for an unknown kind.
 
     >>> from hypothesis import find
     >>> find(user_messages(), lambda message: True)
@@ -70,7 +70,7 @@ class Used:
         self.counts = Counter[str]()
 
     def has_room(self, block: Block) -> bool:
-        """Count a block, and give a document a unique name; False if the request has too many blocks of this kind."""
+        """Count a block, and give a document a unique name. Return False if the request has too many such blocks."""
         kind = next(iter(block))
         self.counts[kind] += 1
         if self.counts[kind] > _LIMITS.get(kind, inf):
@@ -81,7 +81,10 @@ class Used:
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of a user's blocks, by default all in botocore. Raises InvalidArgument for any other kind."""
+    """The requested kinds of a user's blocks, by default all kinds that the installed botocore has.
+
+    Raises InvalidArgument for any other kind.
+    """
     known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
@@ -89,7 +92,7 @@ def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
-    """Draw the content of one user message, within the remaining limits of its request."""
+    """Draw the content of one user message; `used` counts the blocks of the whole request, whose number is limited."""
     content: list[Block] = []
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):
@@ -150,10 +153,11 @@ def conversations(
     """Conversations that Bedrock takes: the user begins, roles alternate, the user has the last word.
 
     Every tool use has a result in the next message, and every result has a tool use; the input satisfies the schema of
-    the tool. No text is blank; a message with documents has a text, and there are at most five documents, with
-    different names. `tools` are the Tools (or ToolSpecifications) that the assistant may use: any tools if not given,
-    none if empty. A turn is an answer of the assistant and the user's next message. `kinds` are the members of
-    ContentBlock to choose from, for either role. Source: refusals that Bedrock's users report, beyond AWS's model.
+    the tool. No text is blank; a message with documents has a text, and a conversation has at most five documents, with
+    different names. `tools` are the Tools (or ToolSpecifications) that the assistant may use: by default any tools,
+    none if `tools` is empty. A turn is an answer of the assistant and the user's next message. `kinds` are the members
+    of ContentBlock to choose from, for both roles. Source: AWS's model, and reports of Bedrock's users about refused
+    requests.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]
@@ -197,7 +201,7 @@ def _turn(
 
 
 def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tools that the client runs: those with a specification, not system tools or cache points."""
+    """The tools that the client runs: the tools with a specification, not system tools or cache points."""
     return [tool for tool in tools if "toolSpec" in tool or "inputSchema" in tool]
 
 
@@ -221,7 +225,7 @@ def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, An
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The requested kinds for the assistant and for the user; `text` for a role for which none is requested."""
+    """The requested kinds of blocks for the assistant and for the user; `text` if no kind is requested for a role."""
     streamed = [kind for kind in streamable() if kind in _ANSWERED]
     said = _user_kinds(None)
     wanted = chosen("conversations", "kinds", kinds, [*streamed, *(kind for kind in said if kind not in streamed)])

@@ -28,8 +28,9 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
     """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
     `cached` selects usages with or without the counts of the prompt cache, by default both. The entries of
-    `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of botocore do not have
-    them. Source: all 356 recorded answers add up like this. Numbers are at most two million, a model's longest context.
+    `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of botocore have no
+    `cacheDetails`. Source: the usage of all 356 recorded answers adds up like this. Each count except the total is at
+    most two million, the longest context of a model.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)
@@ -50,7 +51,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
 
 def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
-    """Draw the cacheDetails of a cache write: tokens by time to live."""
+    """Draw the `cacheDetails` for `written` cache write tokens: one entry per time to live, with its tokens."""
     times_to_live = draw(st.lists(sampled(bedrock.enum("CacheTTL")), min_size=1, max_size=2, unique=True))
     first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
     counts = (first, written - first)
@@ -70,7 +71,7 @@ def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS ServiceTiers. Raises NotInModel, when drawn, if the installed botocore does not have them.
+    """AWS ServiceTiers. Raises NotInModel, when drawn, if the installed botocore has no ServiceTier.
 
     >>> from hypothesis import find
     >>> find(service_tiers(), lambda tier: tier["type"] == "flex")
@@ -83,8 +84,8 @@ def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
 def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
     """AWS ConverseTraces and ConverseStreamTraces: a prompt router's choice, a guardrail's findings, or both.
 
-    `guardrails` is a strategy for GuardrailTraceAssessments; if given, every trace has one. By default, some traces
-    have one of `guardrail_traces()`.
+    `guardrails` is a strategy for GuardrailTraceAssessments; if given, every trace contains one. By default, some
+    traces contain one that `guardrail_traces()` draws.
 
     >>> from hypothesis import find
     >>> find(traces(), lambda trace: True)

@@ -54,7 +54,7 @@ MODELS: Final = (
     "us.openai.gpt-6-astra",
     "nvidia.nemotron-nano-12b-v2",
 )
-"""The models of the drawn requests: at least one to which each rule applies."""
+"""The models of the drawn requests. Each rule applies to at least one of these models."""
 
 _STREAMED: Final = ("some_stream_no_tools",)
 """The names of the rules that apply only to ConverseStream."""
@@ -65,10 +65,10 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `unmodified`
     one.
 
-    The rule applies to the model of the request. `rules` are names of rules, by default all that refuse requests, some
-    of them only at the level "strict". `texts` is a strategy for texts. boto's own validation accepts every drawn
-    request. Source: `converse_harness.bedrock.rules`, which names a witness of each message. Raises InvalidArgument,
-    when drawn, for an unknown rule.
+    The rule applies to the model of the request. `rules` are names of rules, by default of all rules that refuse
+    requests; some rules refuse requests only at the level "strict". `texts` is a strategy for texts. boto's own
+    validation accepts every drawn request. Source: `converse_harness.bedrock.rules`, which names the evidence for each
+    message. Raises InvalidArgument, when drawn, for an unknown rule.
 
     >>> from hypothesis import find
     >>> refused = find(refused_requests(rules=["first_message_is_the_users"]), lambda refused: True)

@@ -50,11 +50,12 @@ def converse_requests(
 
     The messages are those of `conversations()`, which describes `min_turns`, `max_turns` and `kinds`; the assistant
     uses only the tools of `toolConfig`. About half of the requests have a `toolConfig`; every request has one if
-    `tool_configs`, a strategy for ToolConfigurations, is given. Other members are optional: at most four cache points,
-    a `maxTokens` that all models allow, and for a prompt of Prompt management as the model id, `promptVariables`
-    instead of the members that such a prompt forbids. With `stream`, the request is one for ConverseStream, with its
-    kind of `guardrailConfig`. Source: AWS's model, and `converse_harness.bedrock.rules`. Raises InvalidArgument, when
-    drawn, for an unknown kind and for an invalid ToolConfiguration.
+    `tool_configs`, a strategy for ToolConfigurations, is given. Other members are optional. There are at most four
+    cache points, and all models allow the `maxTokens`. If the model id is a prompt of Prompt management, the request
+    has `promptVariables`, and not the members that such a prompt forbids. With `stream`, the request is one for
+    ConverseStream, and a `guardrailConfig` is a GuardrailStreamConfiguration. Source: AWS's model, and
+    `converse_harness.bedrock.rules`. Raises InvalidArgument, when drawn, for an unknown kind and for an invalid
+    ToolConfiguration.
 
     >>> from hypothesis import find
     >>> find(converse_requests(), lambda request: True)
@@ -90,7 +91,7 @@ def converse_requests(
 
 
 def asked(operation: str, request: Json) -> RuleRequest:
-    """A request in the form that the rules check: its body is JSON, without the model id."""
+    """Convert a request to the form that the rules check: the operation, the model id, and the body as JSON."""
     body = {name: value for name, value in request.items() if name != "modelId"}
     return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))
 
@@ -180,4 +181,6 @@ _OF_PROMPTS: Final = (
     "performanceConfig",
     "serviceTier",
 )
-"""The optional members that are allowed with a prompt of Prompt management, which contains the other members."""
+"""The optional members that a request may have if its model id is a prompt of Prompt management. The prompt itself
+contains the other members.
+"""

@@ -34,8 +34,9 @@ def replies(
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
-    Half of them are messages, cut into events as the model family of the request does; half are exact events, cut
-    anywhere. The arguments are those of `stream_events`. Methods of Reply add errors, pauses and faults:
+    Half of the Replies contain a message, which the fake cuts into events like the model family of the request. The
+    other half contain fixed events, cut anywhere. The arguments are those of `stream_events`. Methods of Reply add
+    errors, pauses and faults:
     `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
 
     >>> from hypothesis import find
@@ -93,7 +94,7 @@ _ARGUMENTS: Final = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""The arguments of `reply.message` whose names differ from those of the response's members."""
+"""Member of a ConverseResponse -> the argument of `reply.message` for this member, where the two names differ."""
 
 _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
@@ -101,7 +102,7 @@ _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application
 
 @composite
 def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
-    """Calls of Converse and ConverseStream: a conversation that Bedrock accepts, and a completely received answer.
+    """Calls of Converse and ConverseStream: the request is a conversation that Bedrock accepts; the answer is complete.
 
     >>> from hypothesis import find
     >>> call = find(calls(), lambda call: True)

@@ -49,19 +49,19 @@ Draw = Callable[[st.DrawFn], Any]
 Item = TypeVar("Item")
 
 MOST_ITEMS: Final = 3
-"""Most items of a list and entries of a map, unless the model requires more."""
+"""The largest number of items of a list or entries of a map, unless the model requires more."""
 
 MOST_BYTES: Final = 48
-"""Most bytes of a blob, unless the model requires more."""
+"""The largest number of bytes of a blob, unless the model requires more."""
 
 REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
     "ConversationalModelId": leaves.model_ids,
     "InvokeModelIdentifier": leaves.model_ids,
 }
-"""Shapes whose pattern matches almost any string, and the strategies from which they are drawn instead."""
+"""Shape whose pattern matches almost any string -> the function that returns the strategy for more realistic values."""
 
 _RARE: Final = 8
-"""Other events of a stream are drawn at least this many times as often as exceptions."""
+"""A stream's other events are drawn at least this many times as often as its exceptions."""
 
 
 @composite
@@ -123,7 +123,7 @@ def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
 
 
 class _Compiler:
-    """Compiles shapes to functions that draw their values; caches them for one set of overrides and texts."""
+    """Compiles shapes to functions that draw values, and caches the functions, for one set of overrides and texts."""
 
     def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
         self._overrides = overrides
@@ -131,7 +131,10 @@ class _Compiler:
         self._made: dict[str, Draw] = {}
 
     def of(self, shape: bedrock.Shape) -> Draw:
-        """The function that draws a shape; inside a recursive shape, a function that looks it up at each call."""
+        """The function that draws values of a shape.
+
+        For a recursive shape that is still being compiled, the result looks up the compiled function at each call.
+        """
         if shape.name not in self._made:
             self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (no function exists yet)
             self._made[shape.name] = self._compile(shape)
@@ -143,7 +146,7 @@ class _Compiler:
         if shape.name in REAL:
             return _from(REAL[shape.name]())
         if bedrock.is_document(shape):
-            # A document is never null itself: AWS omits a member instead of sending null.
+            # A value of AWS's document type is never null itself: AWS omits a member instead of sending null.
             return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
         if shape.type_name == "structure":
             return self._union(shape) if bedrock.is_union(shape) else self._structure(shape)

@@ -22,10 +22,10 @@ from converse_strategies.leaves import Texts, cached, chosen, composite
 Event = dict[str, Any]
 
 _CUTS: Final = st.binary()
-"""The cut points of one text as one draw: each byte sets the length of a delta; see `cut`."""
+"""The cut points of one text as one draw; `cut` describes the meaning of the bytes."""
 
 _BITS: Final = st.integers(0, 2**32 - 1)
-"""Bit n: whether item n of a result shares a delta with the one before."""
+"""The groups of a tool result's items as one draw: if bit n is set, item n is in the same delta as item n - 1."""
 
 _LONGEST: Final = 16
 _SKIPS: Final = 224
@@ -40,12 +40,12 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
     {"ensure_ascii": True},
     {"ensure_ascii": False, "indent": 1},
 )
-"""How models write the JSON of a tool's input: with spaces, compact, escaped, on lines of its own."""
+"""Arguments of `json.dumps` for the styles in which models write a tool input: spaced, compact, ASCII, indented."""
 
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message and its events, cut in one way: `assemble(case.events).message == case.message`."""
+    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`."""
 
     message: dict[str, Any]
     events: list[Event]
@@ -55,8 +55,8 @@ class ChunkedMessage:
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """Complete streams of one AWS Message: its texts, reasoning and tool inputs cut anywhere, empty deltas included.
 
-    The streams differ only in their deltas: stop reason, usage and metrics follow from the message, as in `chunk`.
-    Raises InvalidArgument, when drawn, for a message that cannot be streamed.
+    The streams differ only in their deltas; stop reason, usage and metrics are those that `chunk` makes from the
+    message. Raises InvalidArgument, when drawn, for a message that cannot be streamed.
 
     >>> from converse_harness import assemble
     >>> from hypothesis import find
@@ -92,18 +92,21 @@ def chunked_messages(
 
 @dataclass(frozen=True, slots=True)
 class _DrawnCutter:
-    """A Cutter that hypothesis drives; it shrinks towards one delta per block."""
+    """A Cutter whose cuts are drawn by hypothesis; the cuts shrink towards one delta per block."""
 
     draw: st.DrawFn
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a text, or a reasoning text, anywhere."""
+        """Cut a text, or a reasoning text, at drawn points."""
         return (cut(text, self.draw(_CUTS)),)
 
     reasoning = text
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Cut the JSON, in any spelling, anywhere; an input without arguments may have no delta or an empty one."""
+        """Write a tool input as JSON in a drawn style, and cut it at drawn points.
+
+        An input without arguments may also have no delta or an empty delta.
+        """
         drawn = self.draw(_CUTS)
         form, cuts = sum(drawn[:1]), drawn[1:]
         if value == {}:
@@ -111,7 +114,7 @@ class _DrawnCutter:
         return cut(json.dumps(value, **_JSON_STYLES[form % len(_JSON_STYLES)]), cuts)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """Group the items in any way."""
+        """Split the items of a server tool's result into drawn groups, one group per delta."""
         groups: list[list[Mapping[str, Any]]] = []
         together = self.draw(_BITS)
         for place, item in enumerate(content):
@@ -125,9 +128,9 @@ class _DrawnCutter:
 def cut(text: str, cuts: bytes) -> list[str]:
     """Cut a text at points given by bytes; the pieces, at least one, join to the text.
 
-    A byte below 224 ends a piece after 1 to 16 more characters; one from 240 on ends it at once, so that two in a row
-    make an empty piece; bytes between them lengthen the piece by 16 to 256 characters. So every way to cut is
-    reachable, and b"" leaves the text whole.
+    A byte below 224 ends the current piece after 1 to 16 more characters. A byte from 224 to 239 lengthens the piece by
+    16 to 256 characters and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make
+    an empty piece. Thus every way to cut is possible. b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -156,12 +159,16 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "usage": metadata.token_usages,
     "trace": metadata.traces,
 }
-"""Members of ConverseResponse that only some answers have; for `usage`: one with cache counts."""
+"""Strategies for members of ConverseResponse that only some answers have. Every answer has a plain usage without cache
+counts; `usage` is drawn in its place, and may have cache counts.
+"""
 
 _CONTEXT: Final = 1_000_000
 _TAIL: Final = st.binary(min_size=8, max_size=8)
-"""The end of a stream as bytes: extras, input tokens (up to a long context), output tokens, milliseconds.
-One bit per extra; seven of eight streams have none."""
+"""The end of a stream as one draw. Byte 0 has one bit per member of `_EXTRA`; values from 32 on, seven of eight, select
+no member. Bytes 1 to 3 are the input tokens (modulo `_CONTEXT`, a long context), bytes 4 and 5 the output tokens, and
+bytes 6 and 7 the latency in milliseconds.
+"""
 
 
 @composite
@@ -178,11 +185,12 @@ def stream_events(
 ) -> list[Event]:
     """Complete streams that ConverseStream could send, messageStart to metadata, as AWS event dicts.
 
-    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
-    for texts; `stop_reasons` is a strategy for the stop reason, by default all that go with the blocks. The deltas are
-    cut anywhere, or as a model family does it (`claude`, ...: docs/fidelity.md names them). `traces` are
-    ConverseStreamTraces that every stream then has; by default a few have one. There are no exception frames, and usage
-    adds up. Raises InvalidArgument, when drawn, for an unknown kind or family.
+    `kinds` are the members of ContentBlock to choose from, by default all that can be streamed. `texts` is a strategy
+    for texts. `stop_reasons` is a strategy for the stop reason, by default for all stop reasons that are possible after
+    the blocks. By default, the deltas are cut anywhere; with `family`, they are cut as this model family does
+    (docs/fidelity.md names the families, such as `claude`). `traces` is a strategy for ConverseStreamTraces; if given,
+    every stream has one, otherwise a few have one. The streams contain no exceptions, and the token counts of `usage`
+    add up. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
     >>> from hypothesis import find
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
@@ -208,7 +216,10 @@ def stream_events(
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
-    """Draw a block, or a server tool's two blocks, together with the events, so that they shrink together."""
+    """Draw one block, or the two blocks of a server tool, each with its events.
+
+    Blocks and events are drawn by the same strategy, so that hypothesis shrinks them together.
+    """
     cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
     blocks = draw_part(draw, kinds, texts)
     return [(block, list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]) for block in blocks]
@@ -256,6 +267,6 @@ def _family(name: str | None) -> Family | None:
 
 @cached
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
-    """Stop reasons, `usual` first: any of AWS's, except that `tool_use` and `end_turn` exclude each other."""
+    """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`."""
     others = [name for name in bedrock.enum("StopReason") if name not in ("end_turn", "tool_use")]
     return st.sampled_from([usual, *others])

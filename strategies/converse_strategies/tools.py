@@ -19,7 +19,9 @@ from converse_strategies.leaves import Json, Texts, cached, composite, sampled
 from converse_strategies.media import documents, images
 
 Spec = Mapping[str, Any]
-"""A Tool, a ToolSpecification (its schema bare as in Strands, or under `json` as in AWS), or a schema alone."""
+"""A Tool, a ToolSpecification, or only a schema. A ToolSpecification contains the schema directly, as in Strands, or
+under `json`, as in AWS.
+"""
 
 
 @composite
@@ -67,8 +69,9 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
 def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) -> dict[str, Any]:
     """Inputs of a tool: objects that satisfy its schema.
 
-    `schema` is a JSON Schema, bare or under `json`, or a whole Tool or ToolSpecification. `texts` is a strategy for
-    strings. Raises InvalidArgument, when drawn, if the schema's type is not `object`, or if `schema_values` raises.
+    `schema` is a JSON Schema, directly or under `json`, or a whole Tool or ToolSpecification. `texts` is a strategy for
+    strings. Raises InvalidArgument, when drawn, if the schema's type is not `object`, or if `schema_values` raises it
+    for the schema.
 
     >>> from hypothesis import find
     >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)
@@ -83,8 +86,9 @@ def tool_uses(
 ) -> dict[str, Any]:
     """AWS ToolUseBlocks; of a tool if its spec is given, and then the input satisfies its schema.
 
-    `spec` is an AWS ToolSpecification, the Tool around it, a JSON Schema alone (then any name is drawn), or a strategy
-    for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any other `spec`.
+    `spec` is an AWS ToolSpecification, a Tool that contains one, only a JSON Schema (then any name is drawn), or a
+    strategy for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any
+    other `spec`.
 
     >>> from hypothesis import find
     >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
@@ -106,8 +110,9 @@ def invalid_tool_uses(
 ) -> dict[str, Any]:
     """AWS ToolUseBlocks that are wrong for a tool: the input breaks its schema in one place, or the name is another.
 
-    The input is always an object, as in every model's output. `spec` and `texts` are those of `tool_uses`. Raises
-    InvalidArgument, when drawn, if no tool use can be wrong: for a schema without a name that allows every object.
+    The input is always an object, because models send only objects. `spec` and `texts` are those of `tool_uses`. Raises
+    InvalidArgument, when drawn, if no tool use can be wrong, because `spec` has no name and its schema allows every
+    object.
 
     >>> from hypothesis import find
     >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
@@ -142,10 +147,10 @@ def tool_results(
 ) -> dict[str, Any]:
     """AWS ToolResultBlocks; those that answer a tool use, if it is given.
 
-    `tool_use` is an AWS ToolUseBlock, the ContentBlock around it, or a strategy for these. `kinds` are the members of
-    ToolResultContentBlock to choose from. JSON is always an object, texts are not blank, an error has content, and
-    names of documents differ. Source: refusals that Bedrock's users report, beyond AWS's model. Raises InvalidArgument,
-    when drawn, for an unknown kind and for an invalid tool use.
+    `tool_use` is an AWS ToolUseBlock, a ContentBlock that contains one, or a strategy for these. `kinds` are the
+    members of ToolResultContentBlock to choose from. JSON is always an object, texts are not blank, an error has
+    content, and names of documents differ. Source: AWS's model, and reports of Bedrock's users about refused requests.
+    Raises InvalidArgument, when drawn, for an unknown kind and for an invalid tool use.
 
     >>> from hypothesis import find
     >>> use = {"toolUseId": "tooluse_1", "name": "get_weather", "input": {}}
@@ -248,7 +253,7 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def _inside(value: object, name: str) -> Mapping[str, Any] | None:
-    """The mapping under a name in `value`, or `value` if it has no such member; None if the result is no mapping."""
+    """The member `name` of `value`, or `value` itself if it has no such member; None if the result is no mapping."""
     outer = _mapping(value)
     return outer if outer is None or name not in outer else _mapping(outer[name])
 

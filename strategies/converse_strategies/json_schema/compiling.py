@@ -1,8 +1,8 @@
 """Compile a JSON Schema into a plan from which values are drawn.
 
-The unit is a conjunction: a set of nodes that a value must satisfy together. References and `allOf` enlarge it, `anyOf`
-and `oneOf` split it into alternatives. The result is one flat set of keywords per alternative; each kind of value uses
-the keywords that apply to this kind.
+The unit of compiling is a conjunction: a set of schema nodes that a value must satisfy together. `$ref` and `allOf` add
+nodes to a conjunction; `anyOf` and `oneOf` split a conjunction into alternatives. The result is one flat set of
+keywords per alternative. Each kind of value (number, string, ...) uses only the keywords that apply to this kind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """`nodes`: a value must satisfy the own keywords of each. `wrong`: a value must satisfy none of these nodes."""
+    """One combination of a schema's branches: a value must satisfy all `nodes`, and no node in `wrong`.
+
+    The keywords `$ref`, `allOf`, `anyOf`, `oneOf` and `not` of `nodes` are ignored: the Compiler has resolved them.
+    """
 
     nodes: tuple[Node, ...] = ()
     wrong: tuple[Node, ...] = ()
@@ -42,7 +45,10 @@ class Plain(NamedTuple):
 
 
 class Compiler:
-    """Compiles one schema into Choices, one per set of nodes; `texts` draws strings without a pattern or a format."""
+    """Compiles one schema into Choices, one Choice per set of nodes.
+
+    `texts` is a strategy for strings that have neither a pattern nor a format.
+    """
 
     def __init__(self, schema: Any, texts: st.SearchStrategy[str] | None) -> None:
         self.root = Node("#", schema)
@@ -51,7 +57,7 @@ class Compiler:
         self._forms: dict[Node, list[Plain] | None] = {}
 
     def choice(self, *nodes: Node) -> Choice:
-        """The Choice for values that satisfy all given nodes; its height is infinite if no value satisfies them."""
+        """The Choice for values that satisfy all given nodes. The Choice's height is infinite if there is no value."""
         known = len(self._choices)
         try:
             found = self._choice(nodes)
@@ -79,7 +85,7 @@ class Compiler:
         return choice
 
     def _settle(self) -> None:
-        """Compute the heights of all Choices, and mark the Choices that lead back to themselves."""
+        """Compute the heights of all Choices, and mark the Choices that contain themselves as recursive."""
         before: list[float] = []
         while before != (heights := [choice.height for choice in self._choices.values()]):
             before = heights
@@ -89,7 +95,10 @@ class Compiler:
             choice.find_recursion()
 
     def _forms_of(self, node: Node) -> list[Plain]:
-        """The Plains to which a node reduces, one for each combination of its `anyOf` and `oneOf` branches."""
+        """Reduce a node to a list of Plains, one for each combination of the node's `anyOf` and `oneOf` branches.
+
+        Raises InvalidArgument for a node that refers only to itself.
+        """
         if node in self._forms:
             known = self._forms[node]
             if known is None:
@@ -142,15 +151,18 @@ class Compiler:
         return found
 
     def number(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for numbers of the given kinds: integers, fractions, or both."""
+        """The Alternative for numbers of the given kinds (integers, fractions, or both) that satisfy the nodes.
+
+        Raises Contradiction if there are none.
+        """
         return Scalar(scalars.numbers(nodes, kinds))
 
     def string(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for strings."""
+        """The Alternative for strings that satisfy the nodes. Raises Contradiction if there are none."""
         return Scalar(scalars.texts(nodes, self._texts))
 
     def array(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for arrays."""
+        """The Alternative for arrays that satisfy the nodes. Raises Contradiction if `minItems` is above `maxItems`."""
         low, high = scalars.sizes(nodes, "minItems", "maxItems")
         first = max((len(node.keywords.get("prefixItems", ())) for node in nodes), default=0)
         rest = [node for each in nodes for node in schemas_at(each, first)]
@@ -164,7 +176,11 @@ class Compiler:
         )
 
     def object(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for objects."""
+        """The Alternative for objects that satisfy the nodes.
+
+        Raises Contradiction if the limits on the number of members exclude each other, if more members are required
+        than allowed, or if `propertyNames` does not allow a required name.
+        """
         low, high = scalars.sizes(nodes, "minProperties", "maxProperties")
         required = dict.fromkeys(name for several in said(nodes, "required").values() for name in several)
         if high is not None and len(required) > high:
@@ -210,13 +226,13 @@ _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]],
     "array": Compiler.array,
     "object": Compiler.object,
 }
-"""The function that makes the Alternative for each JSON type."""
+"""JSON type -> the function that makes the Alternative for values of this type."""
 
 
 def plan(
     function: str, schema: object, texts: st.SearchStrategy[str] | None = None, *, objects: bool = False
 ) -> tuple[Node, Choice]:
-    """The root node of a schema, and the Choice of its values; with `objects`, of the objects alone.
+    """Compile a schema; return its root node, and the Choice for its values (with `objects`, only for its objects).
 
     Raises InvalidArgument for a schema that is not JSON, is not supported, or allows no value; the message begins with
     `function`, the name of the public strategy.
@@ -254,7 +270,7 @@ def _product(node: Node, some: list[Plain], others: list[Plain]) -> list[Plain]:
 
 
 def _target(node: Node) -> Node:
-    """The node at the end of a chain of `$ref`; the node itself if it has other keywords."""
+    """Follow `$ref` as long as a node has no other keyword, and return the last node."""
     seen = {node}
     while set(node.keywords) == {"$ref"}:
         node = node.target()
@@ -265,7 +281,10 @@ def _target(node: Node) -> Node:
 
 
 def _kinds(nodes: Sequence[Node], wrong: Sequence[Node]) -> frozenset[str]:
-    """The kinds that `type` allows, or without `type` those that the keywords restrict. Raises Contradiction."""
+    """The kinds of values that the nodes allow, from KINDS. Raises Contradiction if no kind is left.
+
+    `type` lists the kinds. Without `type`, they are the kinds to which the other keywords apply.
+    """
     kinds = frozenset(KINDS)
     said_types = said(nodes, "type")
     for allowed in said_types.values():

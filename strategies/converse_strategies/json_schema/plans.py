@@ -1,7 +1,8 @@
 """The plan for drawing values of a compiled schema: a Choice of alternatives, each for one kind of value.
 
-A Choice may lead back to itself. `height` is the nesting depth of its smallest value. When a Choice is nested in itself
-often enough, or the value is large enough, only the smallest values are drawn, so every value ends.
+A Choice may contain itself, if the schema is recursive. The `height` of a Choice is the nesting depth of its smallest
+value. If a Choice is nested in itself several times, or a value has many recursive parts, only the smallest values are
+drawn for the remaining parts. Thus every draw ends.
 """
 
 from __future__ import annotations
@@ -19,25 +20,26 @@ from converse_strategies.json_schema.reading import key
 from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
-"""Nestings of a Choice in itself, after which only smallest values are drawn."""
+"""How often a Choice may be nested in itself before only its smallest values are drawn."""
 
 _TURNS: Final = 24
-"""Recursive Choices in a value, after which only smallest values are drawn."""
+"""How many recursive Choices a value may contain before only the smallest values are drawn."""
 
 _MORE: Final = 3
-"""Most items or members beyond the required number."""
+"""The largest number of items or members that are drawn beyond the required number."""
 
 _BRANCHES: Final = 2
-"""The same for items that may contain more of their kind."""
+"""The largest number of items beyond the required number, if an item may contain items of its own kind."""
 
 _TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The state of a draw: `full` includes all optional parts, `smallest` excludes them.
+    """The state of a draw: with `full`, all optional parts are drawn; with `smallest`, no optional recursive parts are.
 
-    `path` are the surrounding recursive Choices; `turns` has one item per recursive Choice in the value so far.
+    `path` contains the recursive Choices around the current part, the outermost first. `turns` is one list for the
+    whole value, with one item per recursive Choice drawn so far.
     """
 
     draw: st.DrawFn
@@ -47,32 +49,32 @@ class Drawing:
     turns: list[None] = field(default_factory=list[None])
 
     def inside(self, choice: Choice) -> Drawing:
-        """The state for the inside of a Choice that leads back to itself."""
+        """The Drawing for the parts of a recursive Choice."""
         smallest = self.path.count(choice) >= _AGAIN or len(self.turns) >= _TURNS
         self.turns.append(None)
         return Drawing(self.draw, self.full and not self.path, (*self.path, choice), smallest, self.turns)
 
 
 class Alternative:
-    """One kind of value that satisfies a schema; without nested values unless a subclass has some."""
+    """The base class for one kind of value that satisfies a schema. By default, the values have no nested values."""
 
     is_right: Callable[[Any], bool] | None = None
-    """A further condition; a value that fails it is drawn again, a few times."""
+    """A further condition, or None. A Choice draws up to `_TRIES` values until one of them meets the condition."""
 
     def height(self) -> float:
         """The nesting depth of the smallest value; infinite if there is no value."""
         return 0
 
     def parts(self) -> Iterable[Choice]:
-        """The Choices of the members or items."""
+        """The Choices for all members or items."""
         return ()
 
     def needs(self) -> Iterable[Choice]:
-        """The Choices that every value needs."""
+        """The Choices for the members or items that every value must have."""
         return ()
 
     def lack(self) -> Iterable[str]:
-        """Reasons why no value is possible, without those of `needs`; may be empty."""
+        """The reasons why no value is possible, without reasons inside the Choices of `needs`; empty if none."""
         return ()
 
     def value(self, drawing: Drawing) -> Any:
@@ -81,7 +83,7 @@ class Alternative:
 
 
 class Scalar(Alternative):
-    """Values of a strategy, or copies of some known values, the simplest first."""
+    """Values that are drawn from a strategy, or copies of the given `values`, whose first is the simplest."""
 
     def __init__(self, strategy: st.SearchStrategy[Any] | None = None, values: Sequence[Any] = ()) -> None:
         self.values = values
@@ -94,8 +96,9 @@ class Scalar(Alternative):
 
 @dataclass(eq=False, slots=True)
 class Choice:
-    """The alternatives of a schema, or the reason why there are none. `live` are those with values, the smallest
-    first.
+    """The Alternatives of a schema, and the `reasons` why other alternatives are impossible.
+
+    `live` contains the Alternatives that have a value, the one with the smallest value first.
     """
 
     path: str
@@ -118,7 +121,7 @@ class Choice:
         return reject()
 
     def settle(self) -> None:
-        """Update `live` and the height from the heights of the parts."""
+        """Update `live` and `height` from the current heights of the alternatives."""
         heights = {each: each.height() for each in self.alternatives}
         found = [each for each, height in heights.items() if height < math.inf]
         found.sort(key=lambda each: (heights[each], not (isinstance(each, Scalar) and each.values)))
@@ -126,7 +129,7 @@ class Choice:
         self.height = min(heights.values(), default=math.inf)
 
     def find_recursion(self) -> None:
-        """Set `is_recursive`: whether the Choice leads back to itself."""
+        """Set `is_recursive`: whether the Choice contains itself."""
         seen: set[Choice] = set()
         left: list[Choice] = [self]
         while left and self not in seen:
@@ -136,7 +139,7 @@ class Choice:
         self.is_recursive = self in seen
 
     def lack(self, inside: tuple[Choice, ...] = ()) -> str:
-        """The reasons why no value is possible."""
+        """Describe why no value is possible; `inside` are the Choices around this one, to detect endless nesting."""
         if self in inside:
             return f"{self.path} needs another of itself inside, without end"
         found = list(self.reasons)
@@ -146,17 +149,18 @@ class Choice:
         return "; ".join(dict.fromkeys(found)) or f"{self.path} allows no value"
 
     def domain(self) -> list[Any] | None:
-        """All possible values, if they are known and few; otherwise None."""
+        """All possible values, if every live Alternative is a Scalar with a list of values; otherwise None."""
         known = [each.values for each in self.live if isinstance(each, Scalar) and each.values]
         return [value for values in known for value in values] if self.live and len(known) == len(self.live) else None
 
 
 @dataclass(eq=False)
 class Members(Alternative):
-    """Objects: the Choice of each name in the schema, the required names, the number of members.
+    """Objects: `members` has the Choice for each name in the schema; `low` and `high` limit the number of members.
 
-    `names` draw the names of other members, `others` returns the Choice for such a name, `rest` are the Choices that
-    `others` can return; `asked`: the schema mentions other members, so they are drawn even if none is needed.
+    Members whose names are not in `members` are other members: `names` draws their names, `others` returns the Choice
+    for such a name, and `rest` contains the Choices that `others` can return. If `asked` is true, other members are
+    drawn even if none is needed, because the schema mentions them or has no `properties`.
     """
 
     members: dict[str, Choice]
@@ -179,21 +183,21 @@ class Members(Alternative):
         return min((choice.height for choice in self.rest), default=math.inf)
 
     def parts(self) -> Iterable[Choice]:
-        """The Choices of named and of other members."""
+        """The Choices for the members that the schema names, and for other members."""
         return [*self.members.values(), *self.rest]
 
     def needs(self) -> Iterable[Choice]:
-        """The Choices of the required members."""
+        """The Choices for the required members."""
         return (self.members[name] for name in self.required)
 
     def lack(self) -> Iterator[str]:
-        """Why no object is possible: the limit on members is too low; otherwise empty."""
+        """Yield a reason if no object is possible because the schema allows fewer members than `minProperties`."""
         allowed = sum(choice.height < math.inf for choice in self.members.values())
         if allowed < self.low and self._rest_height() == math.inf:
             yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
 
     def value(self, drawing: Drawing) -> dict[str, Any]:
-        """Draw an object, its members in the order of the schema."""
+        """Draw an object. Its members are in the order of the schema; other members follow."""
         chosen = self._chosen(drawing)
         value = {name: choice.value(drawing) for name, choice in self.members.items() if name in chosen}
         self._add(drawing, value)
@@ -233,8 +237,10 @@ class Members(Alternative):
 
 @dataclass(eq=False)
 class Items(Alternative):
-    """Arrays: the Choices of the first items, of the rest, the items that must be contained, and the number of
-    items.
+    """Arrays: `prefix` has a Choice for each of the first items, `rest` is the Choice for all later items.
+
+    `contains` has a Choice for each item that must occur. `low` and `high` limit the number of items; if `unique` is
+    true, the items differ.
     """
 
     prefix: list[Choice]
@@ -245,15 +251,15 @@ class Items(Alternative):
     unique: bool
 
     def height(self) -> float:
-        """One more than the largest height among the required items."""
+        """One more than the largest height among the required items; infinite if no array is possible."""
         return math.inf if any(self.lack()) else 1 + max((choice.height for choice in self.needs()), default=0)
 
     def parts(self) -> Iterable[Choice]:
-        """The Choices of the items."""
+        """The Choices for all items."""
         return [*self.prefix, self.rest, *self.contains]
 
     def needs(self) -> Iterable[Choice]:
-        """The Choices of the required items."""
+        """The Choices for the required items."""
         return [*self.prefix[: self.low], *([self.rest] if self.low > len(self.prefix) else []), *self.contains]
 
     def _limit(self) -> float:
@@ -263,7 +269,7 @@ class Items(Alternative):
         return self.high if self.rest.height < math.inf else min(len(self.prefix), self.high)
 
     def lack(self) -> Iterator[str]:
-        """Why no array is possible: too few items are allowed, or too few differ; otherwise empty."""
+        """Yield a reason if no array is possible because too few items, or too few different items, are allowed."""
         if not any(choice.height == math.inf for choice in self.needs()):
             low = max(self.low, len(self.prefix) + len(self.contains) if self.contains else 0)
             domain = self.rest.domain()
@@ -304,7 +310,7 @@ class Items(Alternative):
         return drawing.draw(st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None))
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
-        """Draw items that may contain more of their kind; the surrounding Drawing limits how many."""
+        """Draw `low` to `high` items that may contain items of their own kind; `drawing` limits the nesting."""
         items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
         if self.unique:
             items = list({key(item): item for item in items}.values())

@@ -1,4 +1,4 @@
-"""Read JSON Schemas: the keywords of tool schemas as one table, and the nodes of a schema.
+"""Read JSON Schemas: the table `KEYWORDS` of the supported keywords, and the class `Node` for the parts of a schema.
 
 Source: JSON Schema 2020-12, and the tool schemas of pydantic, strands-agents and langchain.
 """
@@ -89,11 +89,14 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     ),
     "values": ("a list of at least one value", lambda value: is_array(value) and bool(value)),
 }
-"""The kinds of values that keywords take, each with its description and a function that checks a value."""
+"""Kind of a keyword's value -> its description for messages, and a function that checks whether a value is of it."""
 
 
 class Keyword(NamedTuple):
-    """`takes`: the kind of the keyword's own value, from TAKES. `about`: the type that it restricts, empty for any."""
+    """A keyword of JSON Schema. `takes` is the kind of the keyword's value, a key of TAKES.
+
+    `about` is the type of the values that the keyword restricts, or "" if it restricts values of every type.
+    """
 
     takes: str
     about: str = ""
@@ -155,10 +158,10 @@ ANNOTATIONS: Final = frozenset(
         "writeOnly",
     }
 )
-"""Keywords that are ignored because they restrict nothing; those that begin with `x-` are ignored, too."""
+"""Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too."""
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
-"""The keywords that a schema under `not` may have, besides annotations: few values have to be drawn again."""
+"""The keywords that a schema under `not` may have, besides annotations. They exclude few values, so few draws fail."""
 
 
 def kind(value: object) -> str:
@@ -182,7 +185,9 @@ _KINDS: Final[Mapping[type, str]] = {
 
 
 def key(value: Any) -> object:
-    """A hashable key; two values have the same key if JSON Schema treats them as equal: 1 and 1.0, but not 1 and true.
+    """A hashable key for a JSON value. Two values have the same key exactly if JSON Schema treats them as equal.
+
+    For example, 1 and 1.0 are equal; 1 and true are not.
 
     >>> key({"a": 1, "b": [2]}) == key({"b": [2.0], "a": 1.0}), key(1) == key(True)
     (True, False)
@@ -215,7 +220,10 @@ _TOKENS: Final = re.compile(r"\\.|\[\^?\]?|\]|\(\?<(?![=!])|\$|.", re.DOTALL)
 
 
 def _python(pattern: str) -> Iterator[str]:
-    r"""Yield a pattern's tokens; outside character classes, `$` becomes `\Z` and `(?<name>` becomes `(?P<name>`."""
+    r"""Yield a pattern's tokens in Python's syntax.
+
+    Outside character classes, `$` becomes `\Z`, and `(?<name>` becomes `(?P<name>`; inside, `[` becomes `\[`.
+    """
     inside = False
     for token in _TOKENS.findall(pattern):
         if inside:
@@ -277,11 +285,11 @@ class Node:
         return self.known.get(path) or Node(path, reduce(getitem, steps, self._value), self.known)
 
     def children(self, keyword: str) -> list[Node]:
-        """The nodes for the schemas in a keyword's list, such as that of `anyOf`."""
+        """The nodes for the schemas in the list under a keyword, such as `anyOf`; empty without this keyword."""
         return [self.child(keyword, index) for index in range(len(self.keywords.get(keyword, ())))]
 
     def target(self) -> Node:
-        """The node to which `$ref` refers. Raises InvalidArgument if there is none."""
+        """The node to which `$ref` refers. Raises InvalidArgument if there is nothing at this place in the schema."""
         reference = str(self.keywords["$ref"])
         path = "#" + unquote(reference[1:])
         if path in self.known:

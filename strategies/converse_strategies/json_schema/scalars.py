@@ -1,4 +1,4 @@
-"""Strategies for numbers and texts limited by keywords, and the detection of contradictions."""
+"""Strategies for numbers and texts that satisfy keywords; keywords that exclude each other raise Contradiction."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
 """Keywords that apply other nodes to the same value."""
 
 _FAR: Final = 2**53
-"""How far integers range without a bound: every JSON reader represents integers up to 2**53 exactly."""
+"""How far from 0, or from the only bound, integers are drawn. Every JSON reader represents integers up to 2**53
+exactly.
+"""
 
 _MANY: Final = 10**6
 _LONG: Final = 32
-"""Texts with a minimum length from this number on are padded, not drawn character by character."""
+"""If the minimum length is at least this number, a shorter text is drawn and then padded to the minimum length."""
 
 _PRINTABLE: Final = "".join(map(chr, range(32, 127)))
 
@@ -32,17 +34,20 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """The values of a keyword in some nodes, by path, for example `#/properties/city/minLength`."""
+    """The keyword's value in each node that has it, by path, for example `#/properties/city/minLength`."""
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
 def holds(nodes: Iterable[Node], value: Any) -> bool:
-    """Whether a value satisfies all keywords of some nodes except APPLICATORS."""
+    """Whether a value satisfies all keywords of the nodes; the keywords in APPLICATORS are ignored."""
     return all(satisfies(node, each, value) for node in nodes for each in node.keywords if each not in APPLICATORS)
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
-    """The minimum and maximum length, from the keywords `low` and `high`. Raises Contradiction if none is left."""
+    """The minimum length, and the maximum length or None, from the keywords with the names `low` and `high`.
+
+    Raises Contradiction if the minimum is above the maximum.
+    """
     lowest = max(said(nodes, low).values(), default=0)
     highest = min(said(nodes, high).values(), default=None)
     if highest is not None and lowest > highest:
@@ -55,7 +60,7 @@ def _where(nodes: Sequence[Node]) -> str:
 
 
 class _Bounds:
-    """The tightest lower and upper bound for numbers: None, or (number, whether the bound is inclusive)."""
+    """The tightest bounds for numbers: `low` and `high` are (number, whether it is inclusive), or None for no bound."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         def bounds(keyword: str, exclusive: str) -> list[tuple[float, bool]]:
@@ -66,7 +71,10 @@ class _Bounds:
         self.high = min(bounds("maximum", "exclusiveMaximum"), default=None)
 
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
-        """The smallest and largest n for which n * step is within the bounds; a missing bound is `far` steps away."""
+        """The smallest and largest n for which n * step is within the bounds.
+
+        In place of a missing bound, n is at most `far` away from 0, or from the other bound if this reaches further.
+        """
         low, high = -far, far
         if self.low is not None:
             at = _exact(self.low[0]) / step
@@ -79,7 +87,10 @@ class _Bounds:
         return low, max(high, low + far) if self.high is None else high
 
     def floats(self) -> tuple[float | None, float | None]:
-        """The smallest and largest float within the bounds, or None. Raises OverflowError for a huge bound."""
+        """The smallest and largest float within the bounds; None for a missing bound.
+
+        Raises OverflowError for a bound that is too large for a float.
+        """
         low = high = None
         if self.low is not None:
             low = float(self.low[0])
@@ -96,7 +107,7 @@ _NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
 
 
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
-    """Numbers of the given kinds (integer, fraction) that satisfy the nodes. Raises Contradiction if none does."""
+    """Numbers of the given kinds (integer, fraction) that satisfy the nodes. Raises Contradiction if no number does."""
     bounds = _Bounds(nodes)
     steps = [_exact(number) for number in said(nodes, "multipleOf").values()]
     found = [*_integers(bounds, steps)] if "integer" in kinds else []
@@ -159,12 +170,15 @@ _MANY_OF: Final[Mapping[str | None, tuple[int, int | None]]] = {
 
 
 _Class = tuple[str, int, int | None]
-"""Allowed characters, the least count, and the greatest count or None."""
+"""(allowed characters, least number of characters, greatest number or None for no limit)."""
 
 
 @cache
 def _characters(pattern: str) -> _Class | None:
-    """The printable ASCII characters and counts of a pattern like `^[a-z]{3}$`, one repeated class; otherwise None."""
+    """The characters and counts of a pattern that is one repeated character class, such as `^[a-z]{3}$`.
+
+    Only printable ASCII characters are returned. The result is None for any other pattern.
+    """
     found = _CLASS.fullmatch(pattern)
     if found is None:
         return None
@@ -179,7 +193,10 @@ def _characters(pattern: str) -> _Class | None:
 
 
 def texts(nodes: Sequence[Node], given: st.SearchStrategy[str] | None) -> st.SearchStrategy[str]:
-    """Texts that satisfy the nodes, from `given` if no pattern or format applies. Raises Contradiction if none does."""
+    """Texts that satisfy the nodes; without a pattern or a format, they are drawn from the strategy `given`.
+
+    Raises Contradiction if no text satisfies the nodes.
+    """
     low, high = sizes(nodes, "minLength", "maxLength")
     patterns = list(dict.fromkeys(said(nodes, "pattern").values()))
     formats = [name for name in said(nodes, "format").values() if name in FORMATS]
@@ -206,7 +223,10 @@ _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 @cache
 def _of_length(low: int, high: int | None, letters: str | None = None) -> st.SearchStrategy[str]:
-    """Texts of `low` to `high` of these letters (None: any); for a large `low`, a shorter text is drawn and padded."""
+    """Texts of `low` to `high` characters from `letters`; any characters if `letters` is None.
+
+    For a large `low`, a shorter text is drawn and then padded.
+    """
     alphabet = st.characters(codec="utf-8") if letters is None else letters
     if low < _LONG:
         return st.text(alphabet, min_size=low, max_size=high)

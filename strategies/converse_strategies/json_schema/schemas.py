@@ -46,7 +46,7 @@ SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string", "format": "date"},
     {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
 )
-"""Schemas of parameters without nested values or limits, which tools with `strict` may have, too."""
+"""Schemas of parameters without nested values or limits. Tools with `strict` use only these schemas."""
 
 LIMITED: Final[tuple[Json, ...]] = (
     {"type": "integer", "minimum": 0, "maximum": 100},
@@ -84,8 +84,8 @@ LIMITED: Final[tuple[Json, ...]] = (
 def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
     """JSON Schemas such as the parameters of tools have: objects with typed properties, some of them required.
 
-    They have nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The root's type is
-    `object`, as Bedrock requires; `schema_values` supports every one of them.
+    The schemas have nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The root's type
+    is `object`, as Bedrock requires. `schema_values` supports every drawn schema.
 
     >>> from hypothesis import find
     >>> find(json_schemas(), lambda schema: schema.get("required"))
@@ -145,12 +145,13 @@ def schema_values(
 ) -> Any:
     """Values that satisfy a JSON Schema of the kind that pydantic, strands-agents and langchain write for tools.
 
-    JSON values: dict, list, str, int, float, bool, None. Source: JSON Schema 2020-12; the keywords are those of
-    `reading.KEYWORDS`, the formats those of `validation.FORMATS`. Without `type`, the other keywords determine the
-    type: a schema with `properties` gets objects. Members that a schema does not name are drawn only if it mentions
-    them (`additionalProperties`, `patternProperties`), requires them, or has no `properties`. Recursion ends after a
-    few levels. `texts` is a strategy for strings without a pattern or a format. Raises InvalidArgument, when drawn, for
-    an unsupported keyword, with its path, and for keywords that no value can satisfy together.
+    The values are JSON values: dict, list, str, int, float, bool, None. Source: JSON Schema 2020-12.
+    `reading.KEYWORDS` contains the supported keywords, `validation.FORMATS` the supported formats. Without `type`, the
+    other keywords determine the type: for a schema with `properties`, objects are drawn. Members that a schema does not
+    name are drawn only if the schema mentions them (`additionalProperties`, `patternProperties`), requires them, or has
+    no `properties`. Recursion ends after a few levels. `texts` is a strategy for strings without a pattern or a format.
+    Raises InvalidArgument, when drawn, for an unsupported keyword (the message contains its path), and for keywords
+    that no value can satisfy together.
 
     >>> from hypothesis import find
     >>> city = {"properties": {"name": {"minLength": 2}, "size": {"minimum": 3}}, "required": ["name"]}

@@ -1,4 +1,4 @@
-"""Check whether a value satisfies a schema; draw and check string formats (the table `FORMATS`).
+"""Check whether a value satisfies a schema; the table `FORMATS` has strategies and checks for string formats.
 
 Source: JSON Schema 2020-12, section 7.3. An unknown format is only an annotation, as in JSON Schema.
 """
@@ -33,7 +33,7 @@ class Format:
 
 
 _WORDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
-"""Words that are valid in every format that contains words."""
+"""Short texts of lowercase letters and digits, which are valid parts of email addresses, URIs and host names."""
 
 _ZONES: Final = st.sampled_from(("Z", "+00:00", "+02:00", "-05:30"))
 _DOMAINS: Final = st.sampled_from(("com", "net", "org"))
@@ -179,18 +179,19 @@ CHECKS: Final[Mapping[str, Check]] = {
     "minProperties": lambda node, said, value: len(value) >= said,
     "maxProperties": lambda node, said, value: len(value) <= said,
 }
-"""The function that checks each keyword of KEYWORDS."""
+"""Each keyword of KEYWORDS -> the function that checks whether a value satisfies this keyword."""
 
 
 def types(said: str | list[str]) -> frozenset[str]:
-    """The kinds of values that a value of the keyword `type` allows."""
+    """The kinds of values, from KINDS, that the keyword `type` allows; `said` is the keyword's value."""
     return frozenset[str]().union(*(TYPES[name] for name in ([said] if isinstance(said, str) else said)))
 
 
 def applying(node: Node, value: Any) -> Iterator[Node]:
-    """Yield a schema node; then, in the same way, the target of its `$ref` and its branches that the value satisfies.
+    """Yield the schema nodes that apply to a value: the node itself, then its `$ref` target and its valid branches.
 
-    Branches are the children of `allOf`, `anyOf` and `oneOf`.
+    Branches are the children of `allOf`, `anyOf` and `oneOf`; a branch is valid if the value satisfies it. The targets
+    and branches of these nodes follow in the same way.
     """
     yield node
     if "$ref" in node.keywords:

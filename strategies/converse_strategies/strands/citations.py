@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.citations`: all five locations, regardless of the installed botocore."""
+"""Strategies for `converse_harness.types.citations`: all five kinds of locations, with every version of botocore."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def citations_configs() -> Values:
 
 @cached
 def document_char_locations() -> Values:
-    """DocumentCharLocations with 0 <= start <= end; chunk and page locations have the same members.
+    """DocumentCharLocations with 0 <= start <= end.
+
+    DocumentChunkLocations and DocumentPageLocations have the same members, so this strategy draws them, too.
 
     >>> from hypothesis import find
     >>> find(document_char_locations(), lambda span: span["end"] > span["start"])
@@ -84,7 +86,7 @@ citation_generated_contents = citation_source_contents
 
 @cached
 def citations(*, texts: Texts | None = None) -> Values:
-    """Citations: a location; at times also passages and a title."""
+    """Citations: a location; at times also passages of the source and a title."""
     passages = st.lists(citation_source_contents(texts=texts), max_size=2)
     return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
 

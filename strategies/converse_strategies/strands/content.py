@@ -113,13 +113,13 @@ def system_content_blocks(*, texts: Texts | None = None) -> Values:
 
 @cached
 def delta_contents(*, texts: Texts | None = None) -> Values:
-    """DeltaContents: a piece of a text, or of a tool input's JSON (any text, since pieces are cut anywhere)."""
+    """DeltaContents: a piece of a text, or a piece of a tool input's JSON, which may be any text."""
     return st.one_of(tagged("text", some(texts)), tagged("toolUse", tagged("input", some(texts))))
 
 
 @cached
 def content_block_start_tool_uses() -> Values:
-    """ContentBlockStartToolUses: a name and an id; rarely with a signature of the reasoning."""
+    """ContentBlockStartToolUses: the name and id of a tool use; rarely also a signature of the reasoning."""
     start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
     return rarely(start, tagged("reasoningSignature", leaves.signatures()))
 
@@ -137,7 +137,7 @@ def content_block_starts() -> Values:
 
 @cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas with the index of the block; those of the `streaming` module have no index."""
+    """ContentBlockDeltas with the index of the block. The type of this name in `streaming` has no index."""
     return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
 
 
@@ -172,15 +172,15 @@ def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
 
 @cached
 def _extras() -> Values:
-    # Not st.uuids(), which uses additional draws to make all values different.
+    # st.uuids() is not used, because it takes additional draws to make all values different.
     ids = leaves.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 
 @composite
 def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
-    """Lists of Messages: conversations that the user begins, with alternating roles; every tool use gets a result in
-    the next message.
+    """Lists of Messages: conversations that the user begins, with alternating roles. The message after a tool use, if
+    there is one, contains the tool's result.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(), lambda messages: len(messages) == 3)]

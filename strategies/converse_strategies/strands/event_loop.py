@@ -41,7 +41,7 @@ _SHARES: Final = st.integers(0, 100)
 
 
 def stop_reasons() -> st.SearchStrategy[str]:
-    """StopReasons of an answer or an agent's loop: `end_turn` and `tool_use` first, then the others by name.
+    """StopReasons of an answer or of an agent's loop. The simplest ones for hypothesis are `end_turn` and `tool_use`.
 
     >>> from hypothesis import find
     >>> find(stop_reasons(), lambda reason: reason.startswith("i"))

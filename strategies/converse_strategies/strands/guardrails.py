@@ -13,16 +13,16 @@ from converse_strategies.strands.making import RARELY, Value, Values, built, dic
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
-"""Most entries in each list of a policy: a trace has many lists, and short lists show the same problems."""
+"""The largest number of entries in each list of a policy. A trace has many lists; short ones show the same problems."""
 
 
 def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:
-    """The values that the Literal type of a member allows."""
+    """Strategy for the values that the Literal type of the member `name` of a TypedDict allows."""
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
 def _entries(kind: Any, texts: Texts | None) -> Values:
-    """Dicts of a TypedDict whose members are all of type Literal or str."""
+    """Strategy for dicts of the TypedDict `kind`, whose members are all of a Literal type or str."""
     hints = get_type_hints(kind)
     return dicts({name: some(texts) if hint is str else _literals(kind, name) for name, hint in hints.items()})
 
@@ -145,7 +145,7 @@ def guardrail_assessments(*, texts: Texts | None = None) -> Values:
 
 @composite
 def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """GuardrailTraces of one guardrail: findings in the input, the model's text, and findings in this text.
+    """GuardrailTraces of one guardrail: its findings in the input; at times also the model's text, with findings in it.
 
     >>> from hypothesis import find
     >>> find(guardrail_traces(), lambda trace: trace["modelOutput"])["outputAssessments"].keys()

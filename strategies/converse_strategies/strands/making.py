@@ -22,7 +22,10 @@ INDEXES: Final = st.integers(0, 9)
 
 
 def some(texts: Texts | None) -> Texts:
-    """The given strategy, or any texts for None. Raises InvalidArgument, when drawn, if `texts` is no strategy."""
+    """Return `texts`, or a strategy for any texts if `texts` is None.
+
+    If `texts` is no strategy, the result raises InvalidArgument when drawn.
+    """
     if texts is None:
         return leaves.texts()
     return texts if isinstance(cast("object", texts), st.SearchStrategy) else st.just(texts).map(_refuse)
@@ -47,7 +50,7 @@ def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
 
 
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Values of a strategy, or None; None shrinks to a value."""
+    """Values of a strategy, or None. None shrinks to one of the values."""
     return st.one_of(values, st.none())
 
 
@@ -59,6 +62,9 @@ def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any
 
 @composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
-    """Dicts of `values`; one in four also has the members of `extra`, which are slow to draw or rarely sent."""
+    """Dicts of `values`; one dict in four also has the members of `extra`.
+
+    Use it for members that are slow to draw, or that models rarely send.
+    """
     value = draw(values)
     return {**value, **draw(extra)} if draw(RARELY) else value

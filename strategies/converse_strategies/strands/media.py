@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.media`: bytes in the stated format, or a place in Amazon S3."""
+"""Strategies for `converse_harness.types.media`: media as bytes in the stated format, or as a location in Amazon S3."""
 
 from __future__ import annotations
 
@@ -76,16 +76,19 @@ def video_contents() -> Values:
 
 @cached
 def audio_contents() -> Values:
-    """AudioContents: a format, and bytes in this format (in any, if botocore is too old) or a location in S3."""
+    """AudioContents: a format, and bytes in this format or a location in Amazon S3.
+
+    If the installed botocore has no AudioBlock, the bytes are arbitrary, and there are no locations.
+    """
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
-    # The installed botocore may be too old for audio; Strands' type has audio regardless, for other providers.
+    # The installed botocore is too old for audio. Strands' type has audio regardless, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 
 @cached
 def document_contents(*, texts: Texts | None = None) -> Values:
-    """DocumentContents with a format, a name that Bedrock accepts, and a source; rarely with citations and a
+    """DocumentContents with a format, a name that Bedrock accepts, and a source; rarely also with citations or a
     context.
     """
     whole = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=some(texts))

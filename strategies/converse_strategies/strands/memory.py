@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and working stores."""
+"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and stores that work."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Never(types.ExtractionTrigger):
 
 
 class TextExtractor:
-    """An Extractor for tests, which returns a result for every text block."""
+    """An Extractor for tests, which extracts the text of every text block."""
 
     async def extract(
         self, messages: list[Any], context: types.ExtractorContext | None = None
@@ -99,7 +99,7 @@ def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
 
 @composite
 def add_messages_contexts(draw: st.DrawFn) -> types.AddMessagesContext:
-    """AddMessagesContexts: sequence numbers that increase, perhaps with gaps, or None.
+    """AddMessagesContexts: `sequence_numbers` is a list of increasing numbers, perhaps with gaps, or None.
 
     >>> from hypothesis import find
     >>> find(add_messages_contexts(), lambda context: context.sequence_numbers)
@@ -116,7 +116,7 @@ _GAPS: Final = st.none() | st.lists(st.integers(0, 3), max_size=4)
 
 @cached
 def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMemoryStore]:
-    """Working MemoryStores: InMemoryStores with a few entries.
+    """MemoryStores that work: InMemoryStores with at most three entries.
 
     >>> from hypothesis import find
     >>> find(memory_stores(), lambda store: store.entries).entries
@@ -155,12 +155,12 @@ def injection_query_contexts(*, texts: Texts | None = None) -> st.SearchStrategy
 
 @cached
 def injection_format_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionFormatContext]:
-    """InjectionFormatContexts with a few entries."""
+    """InjectionFormatContexts with at most three entries."""
     return st.lists(memory_entries(texts=texts), max_size=3).map(types.InjectionFormatContext)
 
 
 def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallback]:
-    """InjectionQueryCallbacks: `last_user_text`, or a function that returns no query."""
+    """InjectionQueryCallbacks: `last_user_text`, or a function that returns None, so that nothing is injected."""
     return sampled((types.last_user_text, _nothing))
 
 
@@ -171,13 +171,13 @@ def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallb
 
 @cached
 def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionContext]:
-    """InjectionContexts with a conversation and a state, without an agent."""
+    """InjectionContexts with a conversation and a state; `agent` is None."""
     found: st.SearchStrategy[Any] = conversations(texts=texts)
     return st.builds(types.InjectionContext, found, leaves.json_objects(), st.none())
 
 
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
-    """TriggerCallbacks: a function that always returns true, so that every model call gets an injection."""
+    """TriggerCallbacks: a function that always returns True, so that memories are injected into every model call."""
     return st.just(_always)
 
 
@@ -203,7 +203,7 @@ def memory_injection_configs() -> Values:
 
 @cached
 def memory_manager_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryManagerConfigs: stores with different names; other settings are absent, a boolean, or a configuration."""
+    """MemoryManagerConfigs: stores with different names; each other setting is absent, a boolean or a configuration."""
     stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
 
     def switch(configs: Values) -> st.SearchStrategy[Any]:
@@ -219,7 +219,7 @@ def memory_manager_configs(*, texts: Texts | None = None) -> Values:
 
 @cached
 def extraction_results(*, texts: Texts | None = None) -> st.SearchStrategy[types.ExtractionResult]:
-    """ExtractionResults: a text worth remembering, and metadata or None."""
+    """ExtractionResults: any text as the text to remember, and metadata or None."""
     return st.builds(types.ExtractionResult, some(texts), st.none() | leaves.json_objects())
 
 
@@ -247,7 +247,7 @@ def extraction_triggers() -> st.SearchStrategy[types.ExtractionTrigger]:
 
 @cached
 def extraction_trigger_contexts() -> st.SearchStrategy[types.ExtractionTriggerContext]:
-    """ExtractionTriggerContexts without an agent, whose `fire` does nothing."""
+    """ExtractionTriggerContexts: `agent` is None, and `fire` does nothing."""
     return st.builds(types.ExtractionTriggerContext, st.none(), st.just(_fire))
 
 
@@ -257,7 +257,7 @@ def _fire() -> None:
 
 @cached
 def extraction_configs() -> Values:
-    """ExtractionConfigs: every setting is present or absent; `trigger` is one trigger or a list."""
+    """ExtractionConfigs: every setting is present or absent; `trigger` is one trigger or a list of triggers."""
     triggers: st.SearchStrategy[Any] = st.one_of(
         extraction_triggers(), st.lists(extraction_triggers(), min_size=1, max_size=2)
     )

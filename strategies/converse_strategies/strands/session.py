@@ -26,7 +26,7 @@ def _times(made: int, until_changed: int) -> _Times:
 
 
 _TIMES: Final = built(_times, _SECONDS, _SECONDS)
-"""The times of creation and of the last change, in ISO 8601; the change is not before the creation."""
+"""(time of creation, time of the last change), as ISO 8601 strings; the change is not before the creation."""
 
 
 def session_types() -> st.SearchStrategy[types.SessionType]:
@@ -61,7 +61,9 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
 
 @cached
 def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
-    """SessionMessages: a message, an index and times; one in four also has `redact_message`, a replacement."""
+    """SessionMessages: a message, an index and times. One in four also has a `redact_message`, which replaces the
+    message.
+    """
     found: st.SearchStrategy[Any] = messages(texts=texts)
 
     def message(said: Any, index: int, instead: Any, times: _Times) -> types.SessionMessage:

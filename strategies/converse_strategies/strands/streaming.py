@@ -52,7 +52,7 @@ citations_deltas = _citations.citations
 
 @cached
 def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ReasoningContentBlockDeltas: a text, a signature or encrypted content, under its name; the value may be None.
+    """ReasoningContentBlockDeltas: dicts with `text`, `signature` or `redactedContent`, whose value may be None.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_block_deltas(), lambda delta: delta.get("signature"))
@@ -67,7 +67,7 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
 
 @cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas: dicts with one of the four members; those of the `content` module have an index.
+    """ContentBlockDeltas: dicts with one of the four members. The `content` module has another type of this name.
 
     >>> from hypothesis import find
     >>> find(content_block_deltas(), lambda delta: True)
@@ -95,7 +95,7 @@ def content_block_stop_events() -> Values:
 
 @cached
 def message_stop_events() -> Values:
-    """MessageStopEvents: every stop reason of Strands; rarely with additional response fields, any JSON."""
+    """MessageStopEvents: any stop reason of Strands; rarely with additional response fields, as any JSON value."""
     return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
 
 
@@ -112,7 +112,7 @@ def exception_events(*, texts: Texts | None = None) -> Values:
 
 @cached
 def model_stream_error_events(*, texts: Texts | None = None) -> Values:
-    """ModelStreamErrorEvents: a message, and the model's own message and status."""
+    """ModelStreamErrorEvents: a message, and the message and status code of the model itself."""
     return dicts({"message": some(texts), "originalMessage": some(texts), "originalStatusCode": _STATUSES})
 
 
@@ -157,5 +157,5 @@ def stream_events(*, texts: Texts | None = None) -> Values:
         tagged("redactContent", redact_content_events(texts=texts)),
         exceptions,
     )
-    # Not st.one_of(*kinds), which would draw an exception in five of twelve cases.
+    # st.one_of(*kinds) flattens nested one_of strategies, so it would draw an exception in five of twelve cases.
     return st.sampled_from(kinds).flatmap(lambda kind: kind)

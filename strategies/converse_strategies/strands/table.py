@@ -117,7 +117,8 @@ TABLE: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "session.SessionAgent": session.session_agents,
     "session.SessionMessage": session.session_messages,
     "session.SessionType": session.session_types,
-    # Strategies for the arguments of two functions: a strategy that always draws the same function is useless.
+    # These two names are functions. Their strategies draw arguments for the functions, because a strategy that always
+    # draws the same function is useless.
     "session.decode_bytes_values": session.encoded_values,
     "session.encode_bytes_values": session.values_with_bytes,
     "streaming.CitationLocation": streaming.citation_locations,
@@ -162,4 +163,4 @@ TABLE: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "tools.ToolUse": tools.tool_uses,
     "tools._Interruptible": tools.interruptibles,
 }
-"""The function that returns the strategy for each name in `converse_harness.types`; keys are `module.name`."""
+"""`module.name` of each name in `converse_harness.types` -> the function that returns the strategy for it."""

@@ -26,7 +26,9 @@ def json_schemas() -> Values:
 
 @composite
 def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolSpecs: `inputSchema` bare or wrapped as in the AWS API; rarely with an output schema and annotations.
+    """ToolSpecs: `inputSchema` is a schema, or a schema under `json` as in the AWS API.
+
+    Rarely, a ToolSpec also has an output schema or annotations.
 
     >>> from hypothesis import find
     >>> spec = find(tool_specs(), lambda spec: "json" in spec["inputSchema"])
@@ -54,7 +56,7 @@ def tools(*, texts: Texts | None = None) -> Values:
 
 @cached
 def tool_uses() -> Values:
-    """ToolUses: the input is a JSON object, as in every model's output; rarely with a signature of the reasoning."""
+    """ToolUses: the input is a JSON object, as every model sends it; rarely with a signature of the reasoning."""
     use = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": leaves.json_objects()})
     return rarely(use, tagged("reasoningSignature", _SIGNATURES))
 
@@ -125,7 +127,7 @@ def tool_choices() -> Values:
 
 @composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolConfigs: the tools have different names, and a tool choice that names a tool has one of these names."""
+    """ToolConfigs: tools with different names, and a tool choice. A choice of the kind `tool` names one of them."""
     found = draw(st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name))
     choice = draw(tool_choices())
     if "tool" in choice:
@@ -139,7 +141,7 @@ def _name(tool: Value) -> Any:
 
 @composite
 def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc:
-    """ToolFuncs: `echo`, and functions with a fixed result, which they return directly or as an awaitable.
+    """ToolFuncs: `echo`, or a function that always returns the same result, directly or as an awaitable.
 
     >>> from hypothesis import find
     >>> find(tool_funcs(), lambda function: True).__name__
@@ -180,13 +182,13 @@ def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.Functi
 
 @cached
 def run_tool_handlers(*, texts: Texts | None = None) -> st.SearchStrategy[types.RunToolHandler]:
-    """RunToolHandlers: results of `run_tools` for at most two tools."""
+    """RunToolHandlers: the return values of `run_tools` for at most two tools."""
     return st.lists(agent_tools(texts=texts), max_size=2).map(lambda found: types.run_tools(*found))
 
 
 @cached
 def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.ToolGenerator]:
-    """ToolGenerators, not yet iterated: they yield the items of a tool for a tool use, finally a ToolResult."""
+    """ToolGenerators that are not yet iterated. Each runs one tool for one tool use, and yields a ToolResult last."""
 
     def begin(tool: types.AgentTool, use: Any) -> types.ToolGenerator:
         return tool.stream(use, {})
@@ -196,7 +198,7 @@ def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.To
 
 @cached
 def interrupts(*, texts: Texts | None = None) -> st.SearchStrategy[types.Interrupt]:
-    """Interrupts: questions to a person, with or without a response."""
+    """Interrupts: questions to a person; the response is a text, or None if the person has not answered."""
     answers = st.none() | some(texts)
     return st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), leaves.json_values(), answers)
 
@@ -210,7 +212,7 @@ def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[typ
 
 @cached
 def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
-    """ToolContexts without an agent: a tool use, and the invocation state of the agent's caller."""
+    """ToolContexts with a tool use and an invocation state; `agent` is None."""
 
     def context(use: Any, state: Value) -> types.ToolContext[None]:
         return types.ToolContext(use, None, state)
@@ -219,4 +221,4 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
 
 
 interruptibles = tool_contexts
-"""Strategies for objects that can raise an interrupt, to ask a person."""
+"""Strategies for objects whose method `interrupt` asks a person a question."""
