@@ -177,3 +177,18 @@ def test_the_transcript_names_the_rule() -> None:
     with fake_converse(unexpected="allow") as fake:
         refused(fake)
     assert "    answer   400  refused: first_message_is_the_users  (complete)" in fake.transcript.splitlines()
+
+
+@pytest.mark.parametrize("tool", ["nova_code_interpreter", "nova_grounding"])
+def test_what_the_service_ran_itself_may_come_back(tool: str) -> None:
+    """Its result stands beside its use, in the message of the model, and has a type of its own."""
+    use = {"toolUseId": "tooluse_1", "name": tool, "input": {}, "type": "server_tool_use"}
+    result = {"toolUseId": "tooluse_1", "content": [{"text": "4"}], "status": "success", "type": f"{tool}_result"}
+    answer = assistant({"toolUse": use}, {"toolResult": result}, TEXT)
+    with fake_converse(reply.text("ok")) as fake:
+        create_client().converse(
+            modelId="us.amazon.nova-2-lite-v1:0",
+            messages=[user(TEXT), answer, user(TEXT)],
+            toolConfig={"tools": [{"systemTool": {"name": tool}}]},
+        )
+    assert fake.calls[0].refusal is None

@@ -8,8 +8,10 @@ from typing import Final
 
 from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
-_SERVER_TOOL: Final = "server_tool_use"
-"""The `type` of a tool use whose tool the service runs itself."""
+_CLIENT_TYPES: Final = (None, "tool_use")
+"""The `type` of tool uses and results of a client's tools, as recorded. The service sets other types for the tools that
+it runs itself: `server_tool_use` for a use, `nova_grounding_result` for instance for a result.
+"""
 
 
 @needs("toolUse", "toolResult")
@@ -60,10 +62,10 @@ def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
-    """Return the ids of all blocks of this kind by message index, without blocks of the type `server_tool_use`."""
+    """Return the ids of all blocks of this kind by message index, without those of tools that the service runs."""
     found: dict[int, list[str]] = {}
     for n, _, block in asked.blocks(kind):
-        if block.get("type") != _SERVER_TOOL:
+        if block.get("type") in _CLIENT_TYPES:
             found.setdefault(n, []).append(str(block.get("toolUseId")))
     return found
 
