@@ -16,7 +16,7 @@ _NOTHING_FOUND: Final = 2
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
 _COMMENT: Final = re.compile(r"<!--.*-->")
-"""A comment line, which is not printed: the tests read it to run an example or to rewrite a generated table."""
+"""Matches a comment line of a page. It is not printed; the tests use it to run an example or to rewrite a table."""
 
 
 class Heading(NamedTuple):
@@ -106,7 +106,7 @@ def headings(lines: list[str]) -> list[Heading]:
 
 
 def _folder() -> Path:
-    """The folder of the pages: inside the installed package, or in the repository of an editable install."""
+    """The folder of the pages: in the installed package, or in the repository if the install is editable."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "docs"
     return installed if installed.is_dir() else package.parents[1] / "docs"

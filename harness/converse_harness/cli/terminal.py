@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.replies import RecordedSession
 
 Arguments = Mapping[str, Mapping[str, Any]]
-"""The arguments of a command: each name or list of flags, with its options for `ArgumentParser.add_argument`."""
+"""The arguments of a command: the name or the flags of each, and its options for `ArgumentParser.add_argument`."""
 
 BOLD: Final = "1"
 DIM: Final = "2"
@@ -80,7 +80,10 @@ def plain(text: str) -> str:
 
 
 def session_in(path: Path, code: int) -> RecordedSession:
-    """Read a recording, also one with events that AWS never sends. Raises CommandFailed with the exit code `code`."""
+    """Read a recording, which may contain events that AWS never sends.
+
+    Raises CommandFailed, with the exit code `code`, if the file cannot be read.
+    """
     from converse_harness.recordings.read import DamagedRecording, read
 
     try:
