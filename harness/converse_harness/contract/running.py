@@ -173,7 +173,7 @@ Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """A function that sends the target's request with the consumer and returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""How many seconds a consumer has to end after its fake was closed; while it is interrupted, it has them again."""
+"""How many seconds a consumer has to end after its fake was closed, and as many again while it is interrupted."""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""

@@ -19,7 +19,7 @@ from converse_harness.secrets import mask
 _WIDTH: Final = 48
 
 _ROWS: Final = 50
-"""The most replies, and the most calls, that a text lists."""
+"""The maximum number of replies, and of calls, that a text lists."""
 
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations `on_operation` can answer."""
@@ -163,7 +163,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
-    """The last calls, one per line; with `before`, also the number of earlier ones."""
+    """The last calls, one per line; with `before`, also the number of calls before the listed ones."""
     shown = calls[-_ROWS:]
     rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in shown]
     if before:
