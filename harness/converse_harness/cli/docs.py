@@ -44,7 +44,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the requested page or section; return the exit code, 2 if it does not exist."""
+    """Print the requested page or section; return the exit code 0.
+
+    Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
+    """
     printer = Printer(sys.stdout)
     if given.page is None:
         names = page_names()

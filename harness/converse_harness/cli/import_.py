@@ -77,7 +77,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Import the cassettes; return the exit code, 1 if nothing was imported or an import failed."""
+    """Import the cassettes; return the exit code: 1 if nothing was imported or an import failed, otherwise 0."""
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)

@@ -50,7 +50,7 @@ class Printer:
         print(self.styled(text, style), file=self.out, flush=True)
 
     def styled(self, text: str, style: str) -> str:
-        """The text with this style, if the output supports styles."""
+        """The text in this ANSI style, if the output is a terminal and NO_COLOR is not set."""
         if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
             return f"\033[{style}m{text}\033[0m"
         return text

@@ -156,7 +156,7 @@ def parsed(text: str) -> Any:
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
-    """The accepted results for consecutive replies: any reply's answer, or an error that fits the first reply."""
+    """The accepted results for replies in a row: the answer of any of them, or an error that fits the first one."""
     first, *later = map(_of_one, replies)
     for each in later:
         first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
@@ -209,7 +209,7 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 
 
 def _names(name: str, message: object) -> frozenset[str]:
-    """Accepted AWS names of an error; an empty set (an error unknown to AWS's model) accepts any."""
+    """The accepted AWS names of an error; empty, for any name, if AWS's model does not have the error."""
     if name not in bedrock.all_errors():
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))

@@ -62,7 +62,7 @@ class ToolCall:
     input: Mapping[str, Any] | str
 
     def __post_init__(self) -> None:
-        """Raises ReplyError for an invalid name or input."""
+        """Raise ReplyError if the name or the input has a wrong type."""
         if type(self.name) is not str:
             raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
         if not _is(self.input, Mapping, str):
@@ -114,7 +114,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of the consumer's request: a fake, reached through its transport, and the request to send.
+    """The fake that the consumer must call, and the request that the consumer must send.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
     in cases where the consumer must give up. With the transport "boto", the fake also answers boto clients that the
@@ -160,7 +160,7 @@ class Target:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The question with its tool, as the keyword arguments of boto3's `converse` and `converse_stream`."""
+        """The request, a question and one tool, as keyword arguments of boto3's `converse` and `converse_stream`."""
         spec = {"name": TOOL, "description": TOOL_DESCRIPTION, "inputSchema": {"json": dict(TOOL_SCHEMA)}}
         return {
             "modelId": MODEL_ID,

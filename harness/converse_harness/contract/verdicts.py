@@ -29,7 +29,7 @@ class _Worded(Enum):
 
 
 class VerdictLevel(_Worded):
-    """The levels of a verdict, with their meanings."""
+    """The levels of a verdict: a word and a meaning for each."""
 
     HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
     REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
@@ -37,7 +37,7 @@ class VerdictLevel(_Worded):
 
 
 class Flaw(_Worded):
-    """The ways to mishandle an answer, with their meanings."""
+    """The ways in which a consumer can mishandle an answer: a word and a meaning for each."""
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
@@ -85,7 +85,7 @@ FOLLOW_UP: Final = "OK."
 
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
-    """Make a verdict with this flaw."""
+    """Make a verdict of the level MISHANDLED with this flaw."""
     return Verdict(VerdictLevel.MISHANDLED, flaw, why)
 
 

@@ -209,7 +209,7 @@ class Endpoint:
         return bool(self.handlers) or self.script.runs_functions
 
     def _request_id(self, call: Call) -> str:
-        """The request id of an answer that is not in the script."""
+        """The request id for an answer that does not come from the script."""
         return Occasion(self.seed, "", call).request_id
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:

@@ -138,7 +138,7 @@ class Call:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The keyword arguments of the boto3 call, so that existing `assert_called_with` assertions carry over."""
+        """The keyword arguments of the boto3 call, in the form that an existing `assert_called_with` compares."""
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
         shape = bedrock.operation(self.operation).input_shape
@@ -272,7 +272,7 @@ class Call:
 
     @property
     def response(self) -> Response | None:
-        """The whole answer, assembled; None after an error or a stream that did not end well."""
+        """The whole answer, assembled; None after an error, or if the stream is incomplete or in a wrong order."""
         if self.answered.passed_on is not None and (response := self.answered.passed_on().response) is not None:
             return response
         if self.answered.response is not None:

@@ -95,7 +95,7 @@ def _evidence(call: Call, refusal: Refusal) -> str:
 
 
 def unknown_operation(call: Call) -> str:
-    """The message for an operation that Converse replies cannot answer, with the way to script it."""
+    """The message for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
         return mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"

@@ -20,10 +20,10 @@ from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
-"""The most characters shown of the old value and of the new one."""
+"""The maximum number of characters shown of the old value, and of the new value."""
 
 _BEFORE: Final = 24
-"""The most characters shown before the difference."""
+"""The maximum number of characters shown before the difference."""
 
 _NOTHING: Final = "nothing"
 
@@ -49,7 +49,7 @@ _DATE: Final = re.compile(
     r"|dec(ember)?)\W*",
     re.IGNORECASE,
 )
-"""The name of a day or a month, or am or pm: a word without digits in a date or a time of day."""
+"""A word without digits in a date or a time of day: the name of a day or of a month, am or pm."""
 
 _LONG: Final = 80
 """Words with more characters are not searched for times, ids and numbers, since they may have thousands."""

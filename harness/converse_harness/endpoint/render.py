@@ -55,7 +55,7 @@ _CACHE_SIZE: Final = 64
 _OK: Final = 200
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""The variant digit of a UUID (RFC 9562), by the hexadecimal digit of the hash that it replaces."""
+"""For each hexadecimal digit of a hash, the variant digit of a UUID (RFC 9562) that replaces it."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """A table that maps each byte of a hash to a padding length, 2 to 61, as recorded."""
@@ -111,7 +111,8 @@ class Renderer:
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """Return the response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
 
-        Raises ReplyError if the call is for Converse and the reply exists only as a stream.
+        Raises ReplyError if the reply cannot answer this operation; a reply that exists only as a stream, for instance,
+        cannot answer Converse.
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes: list[tuple[FaultPlacement, Change | None]] = []
@@ -233,7 +234,7 @@ def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[
 
 
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """Yield the events of `_events` as runs, with an id for each tool use that lacks one.
+    """Yield the events of a stream except the last one, as runs; each tool use without an id gets one.
 
     Events after the reply's failure are left out, unless the reply has an order fault, which needs all events.
     """
