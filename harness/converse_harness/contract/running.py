@@ -286,14 +286,16 @@ class _Run:
 
 
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
-    """Run the adapter: return its Outcome (with the error if it raised), or None if it was stopped.
+    """Run the adapter; return its Outcome, an Outcome with the exception that it raised, or None if it was stopped.
 
-    It is stopped after `time_limit` seconds or after more than `most_calls` requests: its fake is closed, which frees a
-    consumer that waits for an answer, then its event loop is cancelled, then its code is interrupted. A consumer that
-    waits in C code for something else is interrupted when it returns to Python; one that catches the interruption and
-    continues cannot be stopped. Raises SetUpFailed if the adapter fails before the first request, if that request
-    calls another operation or would be refused by Bedrock, or if the result is not an Outcome; ReplyError for an
-    invalid Outcome; and the exceptions of `pytest.skip` and `pytest.fail`.
+    The run is stopped after `time_limit` seconds or after more than `most_calls` requests: the fake is closed, which
+    frees a consumer that waits for an answer, then the event loop is cancelled, then the code is interrupted. A
+    consumer that waits in C code for something else is interrupted when it returns to Python; a consumer that catches
+    the interruption and continues cannot be stopped.
+
+    Raises SetUpFailed if the adapter fails before the first request, if that request calls another operation or would
+    be refused by Bedrock, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and the
+    exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()

@@ -159,7 +159,7 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         (name, given)
         for name, given in answer.tool_calls
         if (name, given) not in made
-        # Not lost: the consumer cannot run this call, and may answer it with a tool result of status error.
+        # A tool call that the consumer cannot run is not lost: the consumer may send a tool result of status error.
         and not (went_on and (isinstance(given, str) or name != TOOL))
     ]
     if missing and not expected.obscure:

@@ -136,7 +136,7 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Drop the calls up to this number, and the prefixes that no later call used."""
+        """Drop the calls up to this number, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
                 use.source = None  # otherwise each use would keep the previous one in memory

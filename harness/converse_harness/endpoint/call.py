@@ -32,7 +32,7 @@ CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 _ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
-"""How an answer ended."""
+"""How an answer ended; "cut" means that it broke off, by a fault for instance, or because the server stopped."""
 
 
 class Parting(NamedTuple):
@@ -258,7 +258,7 @@ class Call:
 
     @property
     def events(self) -> Sequence[SentEvent]:
-        """The stream events that the client took, with their times."""
+        """The stream events that the client has received, each with its time."""
         passed_on = self.answered.passed_on
         if passed_on is None:
             return (*self.answered.taken.events,)

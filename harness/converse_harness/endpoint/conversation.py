@@ -61,9 +61,9 @@ class _Found(NamedTuple):
 
 
 class Conversation:
-    """The answers of one fake, and their recognition in the messages of later requests.
+    """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
-    `calls` is the growing list of the fake's calls. Each answer is read once, after it is complete and a later request
+    `calls` is the growing list of the fake's calls. Each answer is read once: when it is complete and a later request
     has assistant messages. Not thread-safe.
     """
 
@@ -243,7 +243,7 @@ def _nobody() -> None:
 
 
 def _has_ended(call: Call) -> bool:
-    """Whether the client has taken the whole answer, even if the transport has not reported the end yet."""
+    """Whether the client has received the whole answer, even if the transport has not reported the end yet."""
     if call.outcome != "still running":
         return True
     taken = call.answered.taken
@@ -253,7 +253,7 @@ def _has_ended(call: Call) -> bool:
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:
-    """The text and the tool uses, as sent so far, of an answer that broke off."""
+    """The text and the tool uses that were sent of an answer before it broke off."""
     deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
     yield {"text": "".join(delta.get("text", "") for delta in deltas)}
     for event, _ in call.events:

@@ -172,7 +172,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """A list of one line about the calls that the fake no longer keeps; empty if it keeps all calls."""
+    """A list with one line, which states the calls that the fake no longer keeps; empty if the fake keeps all calls."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []

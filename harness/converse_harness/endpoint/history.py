@@ -64,7 +64,7 @@ class GivenAnswer:
 
     @property
     def words(self) -> list[str]:
-        """All texts of the answer, reasoning included."""
+        """All texts of the answer, including those of citations and reasoning."""
         return [*self.texts, *self.cited, *(each.text for each in self.thoughts if each.text)]
 
 
@@ -82,7 +82,7 @@ class AssistantTurn(NamedTuple):
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request in their JSON form, with indexes of their contents."""
+    """The messages of a request in JSON form, with indexes of the tool uses, texts and tool results in them."""
 
     call: Call
 
@@ -166,7 +166,7 @@ class TurnReader:
             for use_id, use in uses_of(content_of(message)).items()
             if use_id not in self.given
         }
-        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # two answers of a script may share an id
+        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # this turn's uses win if two answers share an id
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:

@@ -64,7 +64,7 @@ def labels(operation: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def find(method: str, target: str, service: str) -> Route | None:
-    """The operation of a service for a method and a raw path; None if there is none."""
+    """The operation of a service at a method and a percent-encoded path; None if there is none."""
     path = target.partition("?")[0]
     for its_method, pattern, operation in _paths(service):
         found = pattern.fullmatch(path) if its_method == method else None
