@@ -16,7 +16,7 @@ _NOTHING_FOUND: Final = 2
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
 _COMMENT: Final = re.compile(r"<!--.*-->")
-"""A comment line, which is not printed: the tests read it to run an example or to rewrite a generated table."""
+"""Matches a comment line of a page. It is not printed; the tests use it to run an example or to rewrite a table."""
 
 
 class Heading(NamedTuple):
@@ -44,7 +44,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the requested page or section; return the exit code, 2 if it does not exist."""
+    """Print the requested page or section; return the exit code 0.
+
+    Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
+    """
     printer = Printer(sys.stdout)
     if given.page is None:
         names = page_names()
@@ -106,7 +109,7 @@ def headings(lines: list[str]) -> list[Heading]:
 
 
 def _folder() -> Path:
-    """The folder of the pages: inside the installed package, or in the repository of an editable install."""
+    """The folder of the pages: in the installed package, or in the repository if the install is editable."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "docs"
     return installed if installed.is_dir() else package.parents[1] / "docs"

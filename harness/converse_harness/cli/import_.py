@@ -30,10 +30,13 @@ from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts,
 from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
-"""The suffixes of the files in a folder that are cassettes; the recording's name replaces them by `.jsonl`."""
+"""Matches the suffix of a cassette's file name; other files of a folder are skipped.
+
+In the name of the recording, `.jsonl` replaces the suffix.
+"""
 
 _PATIENCE: Final = 2.0
-"""Seconds after the start of the import before its progress is shown."""
+"""The progress of an import is shown after it has run for this number of seconds."""
 
 _SHOWN_HOSTS: Final = 5
 
@@ -74,7 +77,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Import the cassettes; return the exit code, 1 if nothing was imported or an import failed."""
+    """Import the cassettes; return the exit code: 1 if nothing was imported or an import failed, otherwise 0."""
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
@@ -96,7 +99,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 class _Job(NamedTuple):
-    """A cassette to import and the path of its recording; `named` if the user gave the file, not its folder."""
+    """A cassette to import and the path of its recording; `named` is true if the user named the file, not a folder."""
 
     source: Path
     target: Path
@@ -130,7 +133,12 @@ def _recording_name(cassette: Path) -> str:
 
 @dataclass(slots=True)
 class _Import:
-    """One run of the command, with its counters of files and interactions."""
+    """One run of the command: its options and its counters.
+
+    `written` maps each written recording to its cassette. `verdicts` counts the imported exchanges by verdict, `alone`
+    the ignored interactions by host, `others` the files of other tools by tool, `without` the files that contain
+    nothing of Bedrock, and `refused` the failed imports.
+    """
 
     hosts: Hosts
     redaction: Redaction
@@ -180,7 +188,7 @@ class _Import:
         return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
 
     def _check(self, job: _Job) -> None:
-        """Raise CannotImport if the import would overwrite an existing recording, or one that this run has written."""
+        """Raise CannotImport if this run has already written the recording, or if it exists and `force` is false."""
         other = self.written.get(job.target)
         if other is not None:
             problem = f"it would become {job.target}, which {other} became just now."

@@ -26,7 +26,7 @@ class CannotServe(ReplyError):
 
 
 def load_case(case: Case) -> Script:
-    """Return a script that answers every call with the case's replies; several replies are repeated in turn.
+    """Return a script that answers every call with the case's replies: in order, then from the first one again.
 
     Raises CannotServe if a server cannot send one of the replies.
     """
@@ -47,9 +47,9 @@ def load_case(case: Case) -> Script:
 
 
 def load(path: Path, **played: Any) -> Script:
-    """Return the script of a Python file, which is run at each call, or the script of a recording. Raises CannotServe.
+    """Return the script of a recording, or run a Python file and return its script. Raises CannotServe.
 
-    `played` are the options `match` and `pace` for a recording, as for the marker `converse_recording`.
+    `played` contains the options `match` and `pace` of a recording, with the values of the marker `converse_recording`.
     """
     loaded = Script()
     if path.suffix == ".jsonl":
@@ -82,7 +82,7 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # like `python FILE`: the file can import its neighbours
+        sys.path.insert(0, folder)  # as `python FILE` does, so that the file can import modules beside it
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
@@ -120,7 +120,7 @@ class Watcher:
         self.changed()
 
     def changed(self) -> bool:
-        """Whether the file exists and differs from the last time this method was called."""
+        """Whether the file exists and has changed since the previous call of this method."""
         try:
             status = os.stat(self.path)
         except OSError:

@@ -115,7 +115,7 @@ def _check_upstream(own: str, upstream: str) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Create the folder of the recording. Raises OSError, before any call is made, if the recording is not writable."""
+    """Create the recording's folder. Raises OSError, before the proxy starts, if the recording cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
     if number:

@@ -32,7 +32,7 @@ _LOOK_EVERY: Final = 0.2
 
 
 def _told(read: Callable[[str], Any], text: str) -> Any:
-    """Convert the text of an argument with `read`; its ReplyError becomes an argparse error."""
+    """Convert the text of an argument with `read`. A ReplyError of `read` becomes an ArgumentTypeError."""
     try:
         return read(text)
     except ReplyError as error:
@@ -130,7 +130,8 @@ def run(given: argparse.Namespace) -> int:
     """Serve a file's script, a case, or only the control API until interrupted.
 
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
-    Raises CannotServe, TransportError and KeyboardInterrupt.
+    Raises UsageFailed for contradictory arguments, CannotServe for an invalid file or case, TransportError if the
+    server cannot start, and KeyboardInterrupt.
     """
     if given.reload and given.file is None:
         raise UsageFailed("serve --reload needs the FILE that it watches")

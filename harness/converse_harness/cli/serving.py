@@ -23,12 +23,12 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables to export, one shell line each: for the AWS SDKs, for litellm, for both."""
+"""The environment variables of each printed `export` line: for the AWS SDKs, for litellm, and for both."""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40
 _REFUSAL: Final = 160
-"""The most characters shown of the user's text, of the answer, and of the error if there was no reply."""
+"""The maximum numbers of characters printed: of the user's text, of the answer, and of the error without a reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
 """A queue of functions, each of which prints one ended call; any thread may add to it."""
@@ -50,7 +50,7 @@ ADDRESS: Final[Arguments] = {
 def running(
     server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
 ) -> Generator[None]:
-    """Run a server during a `with` block; then print the calls left in the queue, and call `at_end`.
+    """Run a server during a `with` block. Then print the calls that are left in the queue, and call `at_end`.
 
     Raises TransportError if the server cannot start.
     """
@@ -71,7 +71,7 @@ def running(
 
 
 def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server; `what` describes its script, None if it serves only the control API."""
+    """Print the address of a server; `what` describes the server's script, or is None with only the control API."""
     head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
     if what is None:
         lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]

@@ -24,16 +24,16 @@ _PAUSE: Final = 1000
 
 _ASKED_LINES: Final = 3
 _ANSWERED_LINES: Final = 20
-"""The most lines shown of each text of the request and of the answer; `--full` shows all lines."""
+"""The maximum numbers of lines shown for each text of the request and of the answer; `--full` shows all lines."""
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 50
-"""Columns: the width assumed without a terminal, and the least width of a text."""
+"""Numbers of columns: the width if the output is no terminal, and the minimum width of a text."""
 
 _INDENT: Final = 12
 _LABEL: Final = 11
 _MARGIN: Final = _INDENT + _LABEL + 2
-"""Columns: before a label, of a label, and before a text."""
+"""Numbers of columns: before a label, for a label, and before a text."""
 
 _STYLES: Final = {
     **dict.fromkeys(("fault", "failed", "error", "exception", "end", "bytes"), "31"),
@@ -57,7 +57,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text, with the times of its first and last piece in milliseconds."""
+    """One printed line of a text, with the times of its first (`at`) and last (`until`) piece in milliseconds."""
 
     text: str
     at: int | None
@@ -65,7 +65,7 @@ class Laid(NamedTuple):
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print a file; return the exit code."""
+    """Print the recording; return the exit code 0. Raises UsageFailed if it has no call with the number `--call`."""
     session = session_in(given.file, _TROUBLE)
     count = len(session.exchanges)
     if given.call is not None and not 1 <= given.call <= count:
@@ -112,7 +112,10 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
 def _show_row(
     row: TimelineRow, printer: Printer, width: int, most: int | None, before: int | None = None
 ) -> int | None:
-    """Print a row; return the time of its last piece."""
+    """Print at most `most` lines of a row (None: all); return the time of its last piece.
+
+    `before` is the time of the previous row's last piece; a pause since then is printed too.
+    """
     lines = list(laid_out(row.pieces, width))
     shown = lines if most is None else lines[:most]
     label, at_before = row.label, None
@@ -131,7 +134,7 @@ def _show_row(
 
 
 def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
-    """Wrap a text to lines of at most this many characters; a pause also starts a new line."""
+    """Wrap a text to lines of at most `width` characters; after a long pause, a new line starts."""
     cuts = [
         number
         for number, (piece, following) in enumerate(pairwise(pieces), 1)

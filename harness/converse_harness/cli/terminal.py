@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.replies import RecordedSession
 
 Arguments = Mapping[str, Mapping[str, Any]]
-"""The arguments of a command: each name or list of flags, with its options for `ArgumentParser.add_argument`."""
+"""The arguments of a command: the name or the flags of each, and its options for `ArgumentParser.add_argument`."""
 
 BOLD: Final = "1"
 DIM: Final = "2"
@@ -50,7 +50,7 @@ class Printer:
         print(self.styled(text, style), file=self.out, flush=True)
 
     def styled(self, text: str, style: str) -> str:
-        """The text with this style, if the output supports styles."""
+        """The text in this ANSI style, if the output is a terminal and NO_COLOR is not set."""
         if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
             return f"\033[{style}m{text}\033[0m"
         return text
@@ -80,7 +80,10 @@ def plain(text: str) -> str:
 
 
 def session_in(path: Path, code: int) -> RecordedSession:
-    """Read a recording, also one with events that AWS never sends. Raises CommandFailed with the exit code `code`."""
+    """Read a recording, which may contain events that AWS never sends.
+
+    Raises CommandFailed, with the exit code `code`, if the file cannot be read.
+    """
     from converse_harness.recordings.read import DamagedRecording, read
 
     try:

@@ -71,7 +71,7 @@ class ConsumerContract:
     properties that the consumer does not handle to the reasons: their tests must fail, as with a strict xfail.
     `time_limit` (seconds) and `most_calls` (requests) limit the consumer for one answer. `errors` maps the consumer's
     own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a conversation that is too long.
-    `kinds` are the kinds of blocks in generated answers, `examples` is their number for each property. Raises
+    `kinds` are the kinds of blocks in generated answers, `examples` is the number of answers for each property. Raises
     ReplyError, at the line of the class, for an invalid setting.
 
     >>> class TestMine(ConsumerContract):
@@ -96,14 +96,15 @@ class ConsumerContract:
         _check(cls, cls.__name__)
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
-        """Send the target's request with the consumer, and return the consumer's result; may be a coroutine function.
+        """Send the target's request with the consumer, and return the consumer's result.
 
-        An exception after the first request counts as the consumer's error, an earlier one as the adapter's.
+        You may write it as a coroutine function. An exception after the first request counts as an error of the
+        consumer, an earlier exception as a mistake in this method.
         """
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
     def seen(self, seen: Seen) -> None:
-        """Receive the observations of each case, before the test passes or fails; override it for your own reports."""
+        """Called with the observations of each case before its test ends. Override it for your own reports."""
 
     @classmethod
     def cases(cls) -> list[str]:
@@ -133,9 +134,9 @@ class ConsumerContract:
             marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
             yield pytest.param(name, marks=marks, id=name)
 
-    # The consumer runs in fixtures, so that pytest reports an error before its first request as an error and not as a
-    # failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them; ruff then
-    # assumes that they have no value, hence the noqa comments for PT019.
+    # The consumer runs in fixtures, so that pytest reports an exception before the consumer's first request as an error
+    # and not as a failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them. For
+    # such a name, ruff assumes that the fixture has no value, hence the noqa comments for PT019.
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
@@ -154,7 +155,10 @@ class ConsumerContract:
     def _contract_worst(
         self, contract_property: str, request: pytest.FixtureRequest
     ) -> tuple[Tried | None, NotHandled | None]:
-        """The smallest generated answer that the consumer does not handle, and the failure for the test."""
+        """The run with the smallest answer that the consumer does not handle, and the exception for the test.
+
+        Both are None if the consumer handles all generated answers.
+        """
         found = PROPERTIES[contract_property]
         worst: Tried | None = None
 
@@ -187,7 +191,7 @@ class ConsumerContract:
         _fail(error)
 
     def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
-        """Keep the verdict for the table, and the calls for a failure's report."""
+        """Attach the verdict to the test for the table of verdicts, and the fake for the report of a failure."""
         item = cast("pytest.Function", request.node)
         name = item.callspec.id
         note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))
@@ -222,10 +226,10 @@ class ConsumerContract:
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
-    """Make a ConsumerContract from a function of a Target that returns an Outcome; `settings` are its attributes.
+    """Make a ConsumerContract from a function that takes a Target and returns an Outcome.
 
-    Assign it to a name that pytest collects. Raises ReplyError for an unknown setting, and for an unknown case in
-    `known`.
+    `settings` are the attributes of the class. Assign the class to a name that pytest collects. Raises ReplyError for
+    an unknown setting, and for an unknown case in `known`.
 
     >>> def ask(target: Target) -> Outcome: ...
     >>> TestMine = consumer_contract(ask, known={"bad_crc": "it does not look at checksums"})
@@ -244,12 +248,12 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
 
 
 def _name_of(request: pytest.FixtureRequest) -> str:
-    """The name of the contract's class in the node id; a class made by consumer_contract has no other name."""
+    """The name of the contract's class in the test's node id; classes of consumer_contract share one `__name__`."""
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
-    """An open fake that ignores unused replies and unexpected calls, because the verdict judges them."""
+    """Open a fake that reports no unused replies and no unexpected calls, because the verdict covers both."""
     if transport == "server":
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
     if transport == "httpx":
@@ -262,9 +266,10 @@ def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
 
 
 def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
-    """Script the replies in order, followed by FOLLOW_UP for further calls if `goes_on`.
+    """Script the replies in order.
 
-    Otherwise repeat the last reply, and answer only tool results with FOLLOW_UP.
+    If `goes_on`, the fake answers all further calls with FOLLOW_UP. Otherwise it repeats the last reply, and answers
+    only tool results with FOLLOW_UP.
     """
     *first, last = replies
     follow_up = reply.text(FOLLOW_UP)
@@ -287,7 +292,7 @@ def _is_silent(answer: Reply) -> bool:
 
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
-        raise error.with_traceback(None)  # the only visible frame of this module: pytest requires one
+        raise error.with_traceback(None)  # pytest requires one visible frame of this module
 
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
@@ -321,11 +326,11 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "most_calls": (_is_count, "a whole number, 1 or more"),
     "examples": (_is_count, "a whole number, 1 or more"),
 }
-"""Settings with a single value: a function that accepts the allowed values, and a description of these values."""
+"""For each setting with a single value: a test of whether a value is allowed, and a description of allowed values."""
 
 
 def _check(contract: type[ConsumerContract], where: str) -> None:
-    """Check the contract's settings. Raises ReplyError at the line that wrote them."""
+    """Check the contract's settings. Raises ReplyError, at the line that defines the class, for an invalid setting."""
     for name, (is_allowed, expected) in _ALLOWED.items():
         if not is_allowed(value := getattr(contract, name)):
             raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")

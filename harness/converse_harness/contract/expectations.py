@@ -1,4 +1,4 @@
-"""Derive the accepted results of a consumer from replies, and define the properties of generated replies."""
+"""Compute which results of a consumer are accepted for given replies; define the properties for generated replies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 OVERFLOW: Final = "ContextOverflow"
-"""The name, in a contract's `errors`, of an error that means that the conversation is too long."""
+"""The name that stands for "the conversation is too long" in a contract's `errors`."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
 """Faults that the consumer must ignore: it must read the answer as if the fault were absent."""
@@ -37,7 +37,7 @@ FATAL: Final = frozenset(
 )
 """Faults after which the consumer must fail, unless the complete answer was sent before the fault.
 
-After a fault that is neither HARMLESS nor FATAL it may fail or return the answer.
+After a fault that is neither HARMLESS nor FATAL, the consumer may fail or return the answer.
 """
 
 OBSCURE: Final = frozenset(
@@ -63,8 +63,9 @@ CUT_SHORT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """The content of an answer: texts by block, tool calls with parsed inputs, reasoning, stop reason. An input that is
-    not JSON stays a string.
+    """The content of an answer: the text of each block, tool calls with parsed inputs, reasoning, and stop reason.
+
+    An input that is not a JSON object stays a string.
     """
 
     texts: tuple[str, ...] = ()
@@ -80,12 +81,15 @@ class ExpectedAnswer:
 
     @property
     def calls_for_more(self) -> bool:
-        """Whether the consumer has a reason to call again: it has tools to answer, or it received no text."""
+        """Whether the consumer has a reason to call again: the answer has tool calls, or it has no text."""
         return bool(self.tool_calls) or not any(self.texts)
 
     @property
     def incomplete(self) -> bool:
-        """Whether the answer was cut short, so that a consumer may fail."""
+        """Whether the stop reason or a tool input that is no JSON object shows that the answer was cut short.
+
+        A consumer may then fail.
+        """
         return self.stop_reason in CUT_SHORT or any(isinstance(given, str) for _, given in self.tool_calls)
 
 
@@ -93,9 +97,9 @@ class ExpectedAnswer:
 class Expectation:
     """The accepted results of a consumer for one reply, or for several in a row.
 
-    `answers` are the answers that may be returned as complete. `failure`: an error is accepted; `names` are its
-    accepted AWS names (empty: any). `obscure`: tool calls may be missing. `said` is the content that the
-    consumer may have received before a failure.
+    The consumer may return each of the `answers` as complete. If `failure` is true, an error is accepted too; `names`
+    are the accepted AWS names of this error (empty: any name). If `obscure` is true, tool calls may be missing. `said`
+    is the content that the consumer may have received before a failure.
     """
 
     answers: tuple[ExpectedAnswer, ...]
@@ -143,7 +147,7 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
 
 
 def parsed(text: str) -> Any:
-    """Parse a tool's input: {} for an empty text; a text that is not a JSON object is returned unchanged."""
+    """Parse a tool's input. An empty text becomes {}; a text that is not a JSON object is returned unchanged."""
     try:
         value: object = json.loads(text or "{}")
     except ValueError:
@@ -152,7 +156,7 @@ def parsed(text: str) -> Any:
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
-    """The accepted results for consecutive replies: any reply's answer, or an error that fits the first reply."""
+    """The accepted results for replies in a row: the answer of any of them, or an error that fits the first one."""
     first, *later = map(_of_one, replies)
     for each in later:
         first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
@@ -180,7 +184,7 @@ def _of_one(reply: Reply) -> Expectation:
 
 
 def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer) -> bool:
-    """Whether the whole answer, including messageStop, was sent before the failure."""
+    """Whether the whole answer, including messageStop, was sent before the fault."""
     if placement.fault.place == "whole answer":
         return False
     events = list(reply.events())
@@ -205,7 +209,7 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 
 
 def _names(name: str, message: object) -> frozenset[str]:
-    """Accepted AWS names of an error; an empty set (an error unknown to AWS's model) accepts any."""
+    """The accepted AWS names of an error; empty, for any name, if AWS's model does not have the error."""
     if name not in bedrock.all_errors():
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))
@@ -213,7 +217,10 @@ def _names(name: str, message: object) -> frozenset[str]:
 
 
 class Unending(BaseException):
-    """Carries the failure of a stopped consumer past hypothesis; shrinking would cost a time limit per attempt."""
+    """Raised with the test's failure if the consumer had to be stopped; hypothesis does not shrink after it.
+
+    Each attempt to shrink the answer would last until the time limit again.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -222,9 +229,10 @@ class Unending(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property of all generated answers: `sentence` describes the answers, `required` what must hold.
+    """A property that a consumer must have for all generated answers.
 
-    `draws` returns the hypothesis strategy for the kinds of blocks, the operation and the transport.
+    `sentence` describes the answers, `required` describes what the consumer must do with them. `draws` takes the kinds
+    of blocks, the operation and the transport, and returns the hypothesis strategy for the answers.
     """
 
     name: str
@@ -235,14 +243,14 @@ class Property:
     def check(
         self, put: Callable[[Reply], None], *, operation: str, transport: str, kinds: Sequence[str], examples: int
     ) -> None:
-        """Call `put` with this many generated answers; raises its error for the smallest answer that fails."""
+        """Call `put` with `examples` generated answers. Raises the error of `put` for the smallest failing answer."""
         from hypothesis import HealthCheck, Phase, given, settings
 
         quietly = settings(
             max_examples=examples,
             deadline=None,
             database=None,
-            phases=[phase for phase in Phase if phase is not Phase.explain],  # explain runs the consumer once more
+            phases=[phase for phase in Phase if phase is not Phase.explain],  # explain would run the consumer again
             report_multiple_bugs=False,
             # The health checks do not apply: the consumer is slow, and large or rare answers are the point.
             suppress_health_check=(

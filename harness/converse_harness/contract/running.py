@@ -1,4 +1,4 @@
-"""Target, Outcome and ToolCall, an adapter's argument and results, and `run`, which enforces the time limit."""
+"""Run an adapter within a time limit; define its argument (Target) and its result (Outcome, with ToolCalls)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 PATIENT: Final = 30.0
-"""The client timeout of the consumer, in seconds, if the answer arrives."""
+"""The timeout for the consumer's client, in seconds, in cases in which the whole answer arrives."""
 
 SHORT_TIME: Final = 0.5
-"""The client timeout of the consumer, in seconds, if the answer never arrives."""
+"""The timeout for the consumer's client, in seconds, in cases in which a part of the answer never arrives."""
 
 
 def _is(value: object, *types: type) -> bool:
@@ -62,7 +62,7 @@ class ToolCall:
     input: Mapping[str, Any] | str
 
     def __post_init__(self) -> None:
-        """Raises ReplyError for an invalid name or input."""
+        """Raise ReplyError if the name or the input has a wrong type."""
         if type(self.name) is not str:
             raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
         if not _is(self.input, Mapping, str):
@@ -86,9 +86,9 @@ _MEMBERS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
 class Outcome:
     """The consumer's result for an answer.
 
-    `text` is all text that it shows, also before an error. `tool_calls` are the calls that it runs, in order.
+    `text` is all text that the consumer shows, also before an error. `tool_calls` are the calls that it runs, in order.
     `stop_reason` may be AWS's or the consumer's own. `error` is the exception raised, or its name if the consumer is
-    written in another language. `reasoning` is compared unless it is None. Raises ReplyError for other types.
+    written in another language. `reasoning` is compared unless it is None. Raises ReplyError for wrong types.
 
     >>> Outcome("18 °C", stop_reason="end_turn").error is None
     True
@@ -101,7 +101,7 @@ class Outcome:
     reasoning: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises ReplyError for wrong types, so that the traceback ends in the adapter's own line."""
+        """Check the types here, so that the traceback of a ReplyError ends at the adapter's own line."""
         for name, (allowed, expected) in _MEMBERS.items():
             if not isinstance(value := getattr(self, name), allowed):
                 raise ReplyError(f"Outcome({name}={value!r}): {expected}.")
@@ -114,7 +114,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of the consumer's request: a fake, reached through its transport, and the request to send.
+    """The fake that the consumer must call, and the request that the consumer must send.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
     in cases where the consumer must give up. With the transport "boto", the fake also answers boto clients that the
@@ -160,7 +160,7 @@ class Target:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The question with its tool, as the keyword arguments of boto3's `converse` and `converse_stream`."""
+        """The request, a question and one tool, as keyword arguments of boto3's `converse` and `converse_stream`."""
         spec = {"name": TOOL, "description": TOOL_DESCRIPTION, "inputSchema": {"json": dict(TOOL_SCHEMA)}}
         return {
             "modelId": MODEL_ID,
@@ -170,10 +170,10 @@ class Target:
 
 
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
-"""Sends the target's request with the consumer and returns the Outcome; a returned awaitable is awaited."""
+"""A function that sends the target's request with the consumer and returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""Seconds for a stopped consumer to end after its fake was closed, and again while it is interrupted."""
+"""How many seconds a consumer has to end after its fake was closed, and as many again while it is interrupted."""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""
@@ -196,7 +196,10 @@ def _raise_in(thread: int) -> None:
 
 @contextmanager
 def _unraised() -> Generator[None]:
-    """Hide Python's reports of interruptions that were lost in a finalizer; `_interrupt` sends further ones."""
+    """Hide Python's reports of a `_Stopped` that was raised in a finalizer and so had no effect.
+
+    `_interrupt` raises another one.
+    """
     usual = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
@@ -220,7 +223,7 @@ class _Run:
     outcome: object = None
     error: BaseException | None = None
     cancel: Callable[[], object] | None = None
-    """Cancels the coroutine, since an interruption cannot reach code that waits in an event loop."""
+    """Cancels the adapter's coroutine, if there is one: `_Stopped` does not interrupt an event loop that waits."""
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -240,7 +243,7 @@ class _Run:
         return await made
 
     def ends(self, time_limit: float, most_calls: int) -> bool:
-        """Wait for the run to end; False once the time is over or the consumer has sent too many requests."""
+        """Wait for the run to end; return False if it exceeds the time limit or the number of requests."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.calls) <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
@@ -261,9 +264,9 @@ class _Run:
                 tried.acquire(timeout=3 * _GRACE)
 
     def _interrupt(self, tried: _thread.LockType) -> None:
-        # With tracing on, CPython 3.11 may switch threads only at the next call of a Python function, which delays a
-        # pending interruption. So this thread is started untraced by coverage and debuggers, and the stopping thread
-        # waits on a lock, a call in C.
+        # If a tracer is active, CPython 3.11 may switch threads only when a Python function is called, and this delays
+        # a pending interruption. Therefore `stop` starts this thread with `_thread`, so that coverage and debuggers do
+        # not trace it, and then waits for a lock, which is a call in C.
         deadline = time.monotonic() + _GRACE
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
@@ -283,14 +286,16 @@ class _Run:
 
 
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
-    """Run the adapter: return its Outcome (with the error if it raised), or None if it was stopped.
+    """Run the adapter; return its Outcome, an Outcome with the exception that it raised, or None if it was stopped.
 
-    It is stopped after `time_limit` seconds or after more than `most_calls` requests: its fake is closed, which frees a
-    consumer that waits for an answer, then its event loop is cancelled, then its code is interrupted. A consumer that
-    waits in C code for something else is interrupted when it returns to Python; one that catches the interruption and
-    continues cannot be stopped. Raises SetUpFailed if the adapter fails before the first request, if that request
-    calls another operation or would be refused by Bedrock, or if the result is not an Outcome; ReplyError for an
-    invalid Outcome; and the exceptions of `pytest.skip` and `pytest.fail`.
+    The run is stopped after `time_limit` seconds or after more than `most_calls` requests: the fake is closed, which
+    frees a consumer that waits for an answer, then the event loop is cancelled, then the code is interrupted. A
+    consumer that waits in C code for something else is interrupted when it returns to Python; a consumer that catches
+    the interruption and continues cannot be stopped.
+
+    Raises SetUpFailed if the adapter fails before the first request, if that request calls another operation or would
+    be refused by Bedrock, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and the
+    exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()
@@ -313,9 +318,7 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
 
 
 def _check_question(target: Target) -> None:
-    """Raises SetUpFailed if the consumer called another operation than the contract's, or if Bedrock would refuse its
-    first request.
-    """
+    """Raise SetUpFailed if the consumer called the wrong operation, or if Bedrock would refuse its first request."""
     asked = [call for call in target.fake.calls if call.operation in ("Converse", "ConverseStream")]
     for call in asked:
         if call.operation != target.operation:
@@ -339,7 +342,7 @@ def _failed(error: BaseException, target: Target) -> Outcome:
 
 
 def _asked(error: BaseException | str, target: Target) -> None:
-    """Raises SetUpFailed if the error, raised or returned by the adapter, occurred before any request."""
+    """Raise SetUpFailed if the adapter raised or returned the error before it sent any request."""
     if target.fake.calls:
         return
     what, cause = (error, None) if isinstance(error, str) else (f"{type(error).__name__}: {error}", error)

@@ -29,7 +29,7 @@ class _Worded(Enum):
 
 
 class VerdictLevel(_Worded):
-    """The levels of a verdict, with their meanings."""
+    """The levels of a verdict: a word and a meaning for each."""
 
     HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
     REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
@@ -37,7 +37,7 @@ class VerdictLevel(_Worded):
 
 
 class Flaw(_Worded):
-    """The ways to mishandle an answer, with their meanings."""
+    """The ways in which a consumer can mishandle an answer: a word and a meaning for each."""
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
@@ -73,19 +73,19 @@ ACCIDENTS: Final = frozenset(
         *("ImportError", "ModuleNotFoundError"),
     )
 )
-"""Error classes of programming mistakes, which never represent an error of Bedrock."""
+"""The names of error classes for programming mistakes; such an error never represents an error of Bedrock."""
 
 FINISHED: Final = frozenset(
     (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
 )
-"""The stop reasons, of AWS and of frameworks, of a complete answer."""
+"""The stop reasons of a complete answer, those of AWS and those of frameworks; None if the consumer returns none."""
 
 FOLLOW_UP: Final = "OK."
-"""The text that the fake answers to tool results, and to calls after a complete answer."""
+"""The text with which the fake answers tool results, and further calls after a complete answer."""
 
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
-    """Make a verdict with this flaw."""
+    """Make a verdict of the level MISHANDLED with this flaw."""
     return Verdict(VerdictLevel.MISHANDLED, flaw, why)
 
 
@@ -96,7 +96,7 @@ def judge(
     *,
     errors: Mapping[type[BaseException] | str, Iterable[str]],
 ) -> Verdict:
-    """Judge an outcome; a later request that Bedrock refuses counts before all other flaws."""
+    """Judge an outcome. If Bedrock refuses a later request, this refusal is the flaw, before all others."""
     made = list(calls)
     refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
     if refused is not None:
@@ -131,7 +131,7 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
         return mishandled(Flaw.CORRUPTED, f"tool call that was not sent so: {strange.name} {strange.input!r}")
     if not expected.answers:
         if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
-            return HANDLED  # it called again, and returns only the later answer
+            return HANDLED  # the consumer called again, and returns only the later answer
         return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
     verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
     return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
@@ -159,7 +159,7 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         (name, given)
         for name, given in answer.tool_calls
         if (name, given) not in made
-        # Not lost: the consumer cannot run this call, and may answer it with a tool result of status error.
+        # A tool call that the consumer cannot run is not lost: the consumer may send a tool result of status error.
         and not (went_on and (isinstance(given, str) or name != TOOL))
     ]
     if missing and not expected.obscure:
@@ -172,7 +172,10 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
 
 
 def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
-    """The first tool call that was not sent. Only inputs that are JSON objects count, since no other call is run."""
+    """The first tool call of the outcome that the fake did not send; None if there is none.
+
+    A call whose input is not a JSON object is ignored, since no consumer runs it.
+    """
     for call in outcome.tool_calls:
         value = _value(call)
         if not isinstance(value, str) and (call.name, value) not in sent:
@@ -229,7 +232,7 @@ else:
 
 
 class NotHandled(AssertionError, _Failed):
-    """The consumer mishandled or refused an answer; the verdict states how."""
+    """The consumer mishandled or refused an answer; the message contains the verdict."""
 
     def __init__(self, message: str) -> None:
         # The message is complete: a traceback would show only the contract's own code.

@@ -1,4 +1,4 @@
-"""Answer one request with one response, without I/O: script, rules, rendering and failure texts."""
+"""The Endpoint: answers each request with one response, without I/O, from the script, the rules and the handlers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
-"""Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
+"""A function that answers the calls of an operation: it returns the members of the output, or a Reply (an error)."""
 
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
 """The HTTP status of errors that AWS's model of Bedrock does not have."""
@@ -47,12 +47,12 @@ _SOCKETS: Final = ("server", "asgi")
 """The transports that push chunks to the client."""
 
 _TIME_TO_LEAVE: Final = 1.0
-"""Seconds for a socket client to disconnect where the recorded client disconnected."""
+"""How many seconds a socket client has to disconnect at the point where the recorded client disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call in progress. The transport sends `response`, and reports the chunks that the client took and the end."""
+    """One call in progress: the transport sends the `response`, and calls `ended` at the end."""
 
     call: Call
     response: HttpResponse
@@ -60,7 +60,7 @@ class Exchange:
     """The list to which the transport appends each chunk that the client took."""
     on_ended: Callable[[Call], None] | None = None
     captured: None = field(default=None, init=False)
-    """None: the call is not forwarded."""
+    """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the answer ended; only the first report counts."""
@@ -78,7 +78,7 @@ class Endpoint:
     treatment of requests that change earlier answers of the model. `calls` keeps the last `keep_calls` calls; None
     keeps all. `models` maps globs of model ids to the models behind them. `cache_minimum` replaces every model's own
     minimum of tokens for a cached prompt. `problems` contains the errors that must fail the test even if the client
-    swallows them, `notes` the notes. Not for several threads at once: a Fake adds the lock.
+    catches them, `notes` contains the notes about requests. An Endpoint is not thread-safe; a Fake adds the lock.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -118,18 +118,18 @@ class Endpoint:
         self.handlers: dict[str, Handler] = {}
         self.transport: Transport | None = transport
         self.on_ended: Callable[[Call], None] | None = None
-        """Callback for the end of each answer; any thread may call it, so it must not wait."""
+        """Called with the call when an answer has ended. Any thread may call this function, so it must not block."""
         self.check(*replies)
         self.cache = PromptCache(self.conversation.parent, cache_minimum)
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request; `operation` is the operation's name, for a path that does not show it."""
+        """Answer one request; `operation` is the name of the request's operation, in case its path does not show it."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
-        """Parse a request into a Call and keep it."""
+        """Parse a request into a Call, and append the Call to `calls`."""
         found = operations.find(request.method, request.target, bedrock.SERVICE)
         if found is None and operation is None:
             found = operations.control_route(request)
@@ -151,9 +151,10 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Take a call's reply from the script, unless Bedrock would refuse the call; None if a handler answers.
+        """Choose a call's reply from the script; None if the script has none for the call, or if a handler answers.
 
-        Handlers precede the script, except for operations that are scripted by name.
+        A call that Bedrock would refuse gets a reply only from a recording, unless `rules` is "warn" or "off". A
+        handler takes precedence over the script, except for the operations in NAMED.
         """
         if call.operation in self.handlers and call.operation not in NAMED:
             return None
@@ -169,14 +170,14 @@ class Endpoint:
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
         slot = self.script.choose(call, refused=refusal is not None and self.rules != "warn")
-        # A recorded call gets no notes: Bedrock did answer it.
+        # Bedrock accepted the request of a recorded exchange, so a call with a recorded reply gets no notes.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
-        """Notes of changes to earlier answers in the request's messages; with history="fail", they are a problem."""
+        """Return a note for each change to an earlier answer; with history="fail", add a problem instead."""
         notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
         if notes and self.history == "fail":
             self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
@@ -184,7 +185,10 @@ class Endpoint:
         return notes
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
-        """Answer a call with its chosen reply; if that is a function, call it."""
+        """Answer a call with the reply in `slot`, or with the result of the function in it.
+
+        If `slot` is None, the answer comes from a handler, is a default, or is an error.
+        """
         try:
             response = self._respond(call, slot)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
@@ -193,7 +197,7 @@ class Endpoint:
         return Exchange(call, response, call.answered.taken, self.on_ended)
 
     def fail(self, call: Call, error: Exception) -> Exchange:
-        """Answer a call whose scripted function raised, and remember the error."""
+        """Answer with an HTTP error, because the call's scripted function raised `error`; add `error` to `problems`."""
         self.problems.append(error)
         response = self._refused(call, f"{type(error).__name__}: {error}")
         call.answered.status = response.status
@@ -205,7 +209,7 @@ class Endpoint:
         return bool(self.handlers) or self.script.runs_functions
 
     def _request_id(self, call: Call) -> str:
-        """The request id of an answer that is not in the script."""
+        """The request id for an answer that does not come from the script."""
         return Occasion(self.seed, "", call).request_id
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
@@ -260,11 +264,11 @@ class Endpoint:
         return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
 
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
-        """If a client reads beyond the point where the recorded client disconnected, that point must not look like the
-        end.
+        """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
 
-        Transports look one chunk ahead; with an empty chunk before the failure, they reach it only when the client
-        reads on. A socket client gets time to disconnect.
+        The recorded client disconnected there, so the rest of the answer is unknown. Transports look one chunk ahead:
+        because of the empty chunk, they reach the error only if the client reads on. A socket client gets time to
+        disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
@@ -273,7 +277,7 @@ class Endpoint:
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError for a reply with a fault that the transport cannot express."""
+        """Raise ReplyError if one of the replies has a fault that the transport cannot express."""
         for responder in responders:
             if isinstance(responder, Reply):
                 responder.check_transport(self.transport)
@@ -288,9 +292,10 @@ def _computed(result: object, slot: Slot) -> Reply:
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """The JSON object of the request and None; or {} and the message of a SerializationException (not recorded).
+    """The JSON object of the request and None; or {} and the message of a SerializationException.
 
-    An operation that is not scripted may have any kind of body.
+    No recording shows Bedrock's own message. An operation that is not scripted may have any kind of body; a body other
+    than a JSON object then counts as {}.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

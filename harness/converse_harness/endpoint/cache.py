@@ -46,11 +46,12 @@ class CachedPrefix:
 
 @dataclass(slots=True, eq=False)
 class PromptUse:
-    """What one call reads from the cache and writes to it: tokens `read`, `written`, and the `rest` of its input.
+    """One call's use of the cache: the numbers of tokens `read`, `written`, and in the `rest` of its input.
 
-    `details` are the written tokens by ttl. `at` is the call's time on the fake's clock; `born` is the number of
-    prefixes written before. `read_end` and `written_end` are the numbers of blocks that it read and wrote, from the
-    first block on. `near`: a prefix is so close to the minimum that caching is uncertain. `prefixes` maps numbers of
+    `details` are the written tokens by ttl. `at` is the time of the call on the fake's clock; `born` is the number of
+    prefixes that were written before the call. The call reads the blocks before index `read_end`, and writes those
+    from there to `written_end`. `near` is true if a prefix is so close to the minimum that caching is uncertain.
+    `implicit` is true if the request has no cachePoint and the model caches on its own. `prefixes` maps numbers of
     blocks to the prefixes that the call wrote or renewed; it is empty until the answer begins.
     """
 
@@ -80,9 +81,9 @@ def use_of(call: Call) -> PromptUse | None:
 
 
 class PromptCache:
-    """The prefixes that one fake has cached, and its clock, in seconds since it opened.
+    """The prefixes that one fake has cached, and the fake's clock (`now`), which counts seconds from 0.
 
-    `parent` finds the call that a call continues; `minimum` replaces every model's own minimum of tokens.
+    `parent` returns the call that a call continues; `minimum` replaces every model's own minimum of tokens.
     """
 
     def __init__(self, parent: Callable[[Call], Call | None], minimum: int | None = None) -> None:
@@ -118,9 +119,9 @@ class PromptCache:
         return use
 
     def answered(self, use: PromptUse, first: float, more: float) -> None:
-        """Note that a call was answered, with these pauses in seconds before the first event and between events.
+        """Register the answer to a call. The answer pauses `first` seconds before its first event, `more` after it.
 
-        Other calls can read its prefixes as soon as its client has taken an event.
+        Other calls can read the prefixes of the call as soon as the client has received an event of the answer.
         """
         use.pauses = first, more
         self._answered.append(use)
@@ -135,10 +136,10 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Drop the calls up to this number, and the prefixes that no later call used."""
+        """Drop the calls up to this number, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
-                use.source = None  # otherwise each use would keep the one before it alive
+                use.source = None  # otherwise each use would keep the previous one in memory
                 use.prefixes = {}
         self.uses = [use for use in self.uses if use.call.number > number]
         self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
@@ -190,7 +191,7 @@ class PromptCache:
         use.details = _details({point: tokens[point] for point in use.cacheable}, points, use.read)
 
     def _longest(self, use: PromptUse, point: int, look_back: int) -> tuple[int, CachedPrefix | None]:
-        """The longest cached prefix that a cachePoint of the request can read."""
+        """The number of blocks of the longest cached prefix that the cachePoint at `point` can read, and the prefix."""
         for end in range(point, max(point - look_back, 0), -1):
             found = self._prefixes.get(use.prompt.ends[end])
             if found is not None and found.until > use.at:

@@ -26,20 +26,20 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
 
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
-"""Operations whose request contains a conversation; other requests may have members of these names."""
+"""The operations whose request contains a conversation; in other requests, `messages` may mean something else."""
 
 
 _ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
-"""How an answer ended."""
+"""How an answer ended; "cut" means that it broke off, by a fault for instance, or because the server stopped."""
 
 
 class Parting(NamedTuple):
-    """Where a request starts to differ from an earlier one: path, character, old text and new text.
+    """The place where a request starts to differ from an earlier one: path, character, old text and new text.
 
-    The character is the start of the differing word (in a long word, of the difference); None if the values are not
-    texts.
+    `character` is the index at which the first different word starts; in a long word, the index of the difference. It
+    is None if the values are not texts.
     """
 
     path: str
@@ -54,9 +54,10 @@ class Parting(NamedTuple):
 class CacheUse(NamedTuple):
     """The tokens that a call read from the prompt cache and wrote to it.
 
-    `parted_at` is where the prefix starts to differ from an earlier one (same conversation, or nearly the same
-    prompt). `from_call` numbers the call that wrote the prefix that was read. The numbers are not `certain` if a prefix
-    is about as long as the model's minimum, if the answer broke off, and for caching without cachePoints.
+    `parted_at` is the place where the prefix starts to differ from that of an earlier call (in the same conversation,
+    or with nearly the same prompt). `from_call` is the number of the call that wrote the prefix that this call read.
+    `certain` is false if a prefix is about as long as the model's minimum, if the answer broke off, or if the model
+    caches without cachePoints.
     """
 
     read: int = 0
@@ -83,15 +84,15 @@ class Answered:
     cache: Callable[[Call], CacheUse] | None = None
     """Computes `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
-    """Returns the call that this one continues; None before the look-up."""
+    """Returns the call that this one continues; the field is None until that call was looked up."""
     passed_on: Callable[[], ForwardedCall] | None = None
-    """For a forwarded call: returns the real answer, as far as the client took it."""
+    """For a forwarded call: returns the part of the real answer that the client has received."""
 
 
 class ForwardedCall(NamedTuple):
-    """The part of a real service's answer that the client took; `status` is 0 before the answer begins.
+    """The part of a real service's answer that the client has received; `status` is 0 before the answer begins.
 
-    `summary` describes the part; its end came after `at` seconds.
+    `summary` describes the part. `at` is the time of its last bytes, in seconds since the request.
     """
 
     status: int
@@ -105,10 +106,11 @@ class ForwardedCall(NamedTuple):
 class Call:
     """One request to the fake, parsed.
 
-    `number` counts from 1; `operation` is the AWS operation's name (None for a path outside Bedrock Runtime); `request`
-    is the HTTP request with secrets masked; `model_id` is decoded; `body` the request's JSON (`malformed` is the reason
-    if it has none), `params` the keyword arguments that a boto3 caller gave, blobs as bytes; `stands_for` is the model
-    behind the id if a setting names one, otherwise the id. Everything about the answer is filled in while it is sent.
+    `number` counts from 1. `operation` is the AWS operation's name (None if Bedrock has no operation at this path).
+    `request` is the HTTP request with secrets masked, `body` is its JSON; if there is none, `malformed` is the reason.
+    `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes.
+    `stands_for` is the model behind the model id if a setting names one, otherwise the id. The fields about the answer
+    are filled in while the answer is sent.
     """
 
     number: int
@@ -136,7 +138,7 @@ class Call:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The keyword arguments of the boto3 call, so that existing `assert_called_with` assertions carry over."""
+        """The keyword arguments of the boto3 call, in the form that an existing `assert_called_with` compares."""
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
         shape = bedrock.operation(self.operation).input_shape
@@ -144,7 +146,7 @@ class Call:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, blobs as bytes; for CountTokens, those to be counted."""
+        """The messages, with blobs as bytes; for CountTokens, the messages whose tokens are to be counted."""
         return cast("list[dict[str, Any]]", self._conversation.get("messages", []))
 
     @property
@@ -188,9 +190,9 @@ class Call:
 
     @property
     def turn(self) -> int:
-        """The number, from 1, of the model's answer that the call asks for in its conversation."""
-        # Every answer needs this before its first byte, so roles are read from the original JSON: conversion may be
-        # slow.
+        """The number of the requested answer in its conversation, from 1: one more than the answers in the messages."""
+        # The turn is needed before the first byte of every answer, so the roles are read from the original JSON: its
+        # conversion may be slow.
         whole = self.operation in SCRIPTED
         messages = self.body.get("messages", ()) if whole else self.messages
         return 1 + [*map(_ROLE, messages)].count("assistant")
@@ -233,14 +235,15 @@ class Call:
 
     @property
     def cache(self) -> CacheUse:
-        """The tokens that the call read from the prompt cache and wrote to it; for a recorded answer, those in its
-        usage.
+        """The tokens that the call read from the prompt cache and wrote to it.
+
+        For a recorded answer, these are the numbers in its usage.
         """
         return self.answered.cache(self) if self.answered.cache is not None else CacheUse()
 
     @property
     def parent(self) -> Call | None:
-        """The call that this one continues: the one whose answer is the last of this fake's answers in the messages.
+        """The call that this one continues: the call whose answer is the last of this fake's answers in the messages.
 
         None for the first call of a conversation, if `history` is "off", and if the fake no longer keeps that call.
         """
@@ -248,14 +251,14 @@ class Call:
 
     @property
     def summary(self) -> str:
-        """The answer in a few words; empty if there was none."""
+        """The answer in a few words; empty if there was no answer."""
         if self.answered.passed_on is not None:
             return self.answered.passed_on().summary
         return self.answered.reply.summary if self.answered.reply is not None else ""
 
     @property
     def events(self) -> Sequence[SentEvent]:
-        """The stream events that the client took, with their times."""
+        """The stream events that the client has received, each with its time."""
         passed_on = self.answered.passed_on
         if passed_on is None:
             return (*self.answered.taken.events,)
@@ -269,7 +272,7 @@ class Call:
 
     @property
     def response(self) -> Response | None:
-        """The whole answer, assembled; None after an error or a stream that did not end well."""
+        """The whole answer, assembled; None after an error, or if the stream is incomplete or in a wrong order."""
         if self.answered.passed_on is not None and (response := self.answered.passed_on().response) is not None:
             return response
         if self.answered.response is not None:
@@ -287,7 +290,7 @@ class Call:
 
     @property
     def asked(self) -> str:
-        """One line for people: operation, model, and a summary of the last message."""
+        """The request in one line: operation, model, and a summary of the last message."""
         last = self.messages[-1] if self.messages else {}
         content = [summarize_block(block) for block in last.get("content", ())]
         count = len(self.messages)

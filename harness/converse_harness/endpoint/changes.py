@@ -97,7 +97,7 @@ _SHOWN: Final = 80
 _BEFORE: Final = 20
 
 _NEAR: Final = 4000
-"""Characters on each side of a difference that are searched for secrets; no secret is expected to be longer."""
+"""This many characters on each side of a difference are searched for secrets; longer secrets are not expected."""
 
 
 def changed_answer(call: Call, change: HistoryChange) -> str:
@@ -116,7 +116,7 @@ def changed_answer(call: Call, change: HistoryChange) -> str:
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
-    """Shorten two texts to one line each, which begins shortly before their first difference."""
+    """Cut two texts to one line each; each line begins shortly before the first difference of the texts."""
     place = max(0, common_length(was, now) - _NEAR)
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
     same = common_length(*masked)

@@ -22,7 +22,7 @@ Pattern = str | re.Pattern[str]
 
 @runtime_checkable
 class Searched(Protocol):
-    """A compiled pattern of another engine than `re`, whose search may be slow; patterns of `re` qualify too."""
+    """A compiled pattern, of `re` or of another engine; the search of another engine may be slow."""
 
     def search(self, text: str, /) -> object:
         """Return a match or None. Raises CallError if the search gives up."""
@@ -37,20 +37,20 @@ _SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
     "system": attrgetter("system_text"),
     "tool": attrgetter("tool_names"),
 }
-"""The value of a call that each part of a condition is compared with; the parts are checked in this order."""
+"""For each part of a condition, in the order of the checks: a function that returns the value of a call to compare."""
 
 _EXACT: Final = ("operation", "turn")
 """The parts that are compared for equality."""
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
-"""The parts whose value is a pattern; if the call's value is a list, any item may match."""
+"""The parts that are patterns; if the call's value is a list, one matching item is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """An operation with its own kind of answer; scripted replies answer it only in a `when` that names the operation.
 
-    `answers` accepts the possible replies; `otherwise` is the advice for all other replies.
+    `answers` returns whether a reply can answer the operation; `otherwise` is the advice if it cannot.
     """
 
     answers: Callable[[Reply], bool]

@@ -38,29 +38,32 @@ _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
 """The stop reasons of complete answers, which a client has no reason to shorten or redact."""
 
 _SURE: Final = 20
-"""The least length of a tool use id that is taken for a generated one; people write shorter ids by hand."""
+"""A tool use id of at least this length is assumed to be generated; ids that people write are shorter."""
 
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
-"""The least length and similarity of a text, after the same messages, that is taken for a changed answer."""
+"""The minimum length and similarity of a text and an answer after the same messages.
+
+The text is then assumed to be a changed version of the answer.
+"""
 
 _SAME: Final = 64
-"""The most candidates, the latest ones, that are examined among answers with equal texts or numbers of messages."""
+"""If more answers than this have the same text or the same number of messages, only the latest ones are examined."""
 
 _OK: Final = 200
 
 
 class _Found(NamedTuple):
-    """An answer found in a turn of a request; `sure` if it is certainly this answer and not only an equal one."""
+    """An answer found in a turn of a request; `sure` is false if the turn may contain another, equal answer instead."""
 
     answer: GivenAnswer
     sure: bool
 
 
 class Conversation:
-    """The answers of one fake, and their recognition in the messages of later requests.
+    """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
-    `calls` is the growing list of the fake's calls. Each answer is read once, after it is complete and a later request
+    `calls` is the growing list of the fake's calls. Each answer is read once: when it is complete and a later request
     has assistant messages. Not thread-safe.
     """
 
@@ -85,9 +88,7 @@ class Conversation:
         return call.parent
 
     def changes(self, call: Call) -> list[HistoryChange]:
-        """The changes that a request makes to answers of this fake; each change is reported for the first request that
-        has it.
-        """
+        """The changes that a request makes to answers of this fake, except those reported for earlier requests."""
         history, turns = self._read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
@@ -183,8 +184,9 @@ class Conversation:
         return _Found(max(those, key=lambda each: (_has_uses(turn, each), each.call.number)), sure=True)
 
     def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
-        """The answer to an earlier request with exactly the messages before a turn, if its tool uses or text resemble
-        the turn.
+        """The answer of which a turn is probably a changed version; None if there is none.
+
+        The answer's request has exactly the messages before the turn. Its tool uses or its text resemble the turn's.
         """
         candidates = self._by_length.get(turn.start, [])[-_SAME:]
         sent = "\n".join(texts_of(turn.blocks))
@@ -241,7 +243,7 @@ def _nobody() -> None:
 
 
 def _has_ended(call: Call) -> bool:
-    """Whether the client has taken the whole answer, even if the transport has not reported the end yet."""
+    """Whether the client has received the whole answer, even if the transport has not reported the end yet."""
     if call.outcome != "still running":
         return True
     taken = call.answered.taken
@@ -251,7 +253,7 @@ def _has_ended(call: Call) -> bool:
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:
-    """The text and the tool uses, as sent so far, of an answer that broke off."""
+    """The text and the tool uses that were sent of an answer before it broke off."""
     deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
     yield {"text": "".join(delta.get("text", "") for delta in deltas)}
     for event, _ in call.events:
@@ -267,13 +269,13 @@ def _has_uses(turn: AssistantTurn, answer: GivenAnswer) -> bool:
 
 
 def _begins(call: Call, history: SentHistory, start: int) -> bool:
-    """Whether the messages before `start` are those of an earlier request."""
+    """Whether the history's messages before index `start` are exactly the messages of an earlier call."""
     asked = call.body.get("messages", ())
     return len(asked) == start and all(map(_same, asked, history.messages))
 
 
 def _follows(call: Call, history: SentHistory, start: int) -> bool:
-    """Whether the message before `start` equals the last user message of an earlier request."""
+    """Whether the history's message before index `start` equals the last user message of an earlier call."""
     latest_first = reversed(call.body.get("messages", ()))
     asked = next((message for message in latest_first if message.get("role") != "assistant"), None)
     return asked is not None and start > 0 and _same(asked, history.messages[start - 1])

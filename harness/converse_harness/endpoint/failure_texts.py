@@ -19,7 +19,7 @@ from converse_harness.secrets import mask
 _WIDTH: Final = 48
 
 _ROWS: Final = 50
-"""The most replies, and the most calls, that a text lists."""
+"""The maximum number of replies, and of calls, that a text lists."""
 
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations `on_operation` can answer."""
@@ -95,7 +95,7 @@ def _evidence(call: Call, refusal: Refusal) -> str:
 
 
 def unknown_operation(call: Call) -> str:
-    """The message for an operation that Converse replies cannot answer, with the way to script it."""
+    """The message for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
         return mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
@@ -163,7 +163,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
-    """The last calls, one per line; with `before`, also the number of earlier ones."""
+    """The last calls, one per line; with `before`, also the number of calls before the listed ones."""
     shown = calls[-_ROWS:]
     rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in shown]
     if before:
@@ -172,7 +172,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """A list of one line about the calls that the fake no longer keeps; empty if it keeps all calls."""
+    """A list with one line, which states the calls that the fake no longer keeps; empty if the fake keeps all calls."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []

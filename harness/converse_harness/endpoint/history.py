@@ -32,7 +32,7 @@ _PUNCTUATION: Final = str.maketrans(
 )
 
 _COMPARED: Final = 1000
-"""The number of characters, from the beginning of two texts, that are compared to compute their similarity."""
+"""The similarity of two texts is computed from this many characters at their beginnings."""
 
 
 class GivenThought(NamedTuple):
@@ -45,11 +45,11 @@ class GivenThought(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class GivenAnswer:
-    """A call's answer in the form in which clients send it back; `whole` if no part of it is missing.
+    """A call's answer in the form in which clients send it back; `whole` is true if no part of it is missing.
 
-    `uses` are the tool uses by id. Texts are stripped, and blank ones left out; `cited` are those with citations,
-    `written` is all text without white space. `unchanged` are the messages that were compared last; `said` are the
-    changes already reported.
+    `uses` are the tool uses by id. `texts` are the stripped texts except blank ones, `cited` are the texts with
+    citations, and `written` is all text without white space. `unchanged` are the messages that were compared last;
+    `said` contains the keys of the changes that were already reported.
     """
 
     call: Call
@@ -64,7 +64,7 @@ class GivenAnswer:
 
     @property
     def words(self) -> list[str]:
-        """All texts of the answer, reasoning included."""
+        """All texts of the answer, including those of citations and reasoning."""
         return [*self.texts, *self.cited, *(each.text for each in self.thoughts if each.text)]
 
 
@@ -82,7 +82,7 @@ class AssistantTurn(NamedTuple):
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request in their JSON form, with indexes of their contents."""
+    """The messages of a request in JSON form, with indexes of the tool uses, texts and tool results in them."""
 
     call: Call
 
@@ -130,7 +130,7 @@ class SentHistory:
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the last turn needs its reasoning: Claude with thinking refuses tool results without it."""
+        """Whether the last turn must contain its reasoning: without it, Claude with thinking refuses tool results."""
         asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
         return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
 
@@ -139,7 +139,7 @@ class SentHistory:
 class TurnReader:
     """Finds the changes that a turn of a request makes to an answer; `others` are the other answers in the turn.
 
-    `given` are all tool use ids that the fake ever sent, `parts` the texts of answers that broke off.
+    `given` are all tool use ids that the fake ever sent; `parts` are the texts of answers that broke off.
     """
 
     history: SentHistory
@@ -166,14 +166,14 @@ class TurnReader:
             for use_id, use in uses_of(content_of(message)).items()
             if use_id not in self.given
         }
-        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # two answers of a script may share an id
+        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # this turn's uses win if two answers share an id
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:
                 yield from self._changed_use(was, now)
             elif (renamed := self._renamed(use_id, was, added)) is not None:
                 del added[renamed]
-            elif was.get("type") != "server_tool_use":  # clients need not return what the service ran
+            elif was.get("type") != "server_tool_use":  # clients may leave out tool uses that the service ran
                 yield self._change("history_leaves_out_tool_use", str(was.get("name")), _shown(was), NOTHING)
         for use in added.values():
             yield self._change("history_adds_tool_use", str(use.get("name")), NOTHING, _shown(use))
@@ -196,7 +196,7 @@ class TurnReader:
         return next((other for other, each in added.items() if same_use(use, each)), None)
 
     def _is_ours(self, message: Message) -> bool:
-        """Whether a message contains any part of the answer."""
+        """Whether a message of the turn contains a part of the answer, or is the only message of the turn."""
         blocks = content_of(message)
         texts = texts_of(blocks)
         mine = (*self.answer.texts, *self.answer.cited)
@@ -223,9 +223,9 @@ class TurnReader:
                 yield self._change("history_changes_text", "", was, now)
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
-        """Whether a longer text is this text joined with other messages, blocks or citations."""
+        """Whether the longer text `sent` is `text` joined with texts of other messages, blocks or citations."""
         asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
-        if self.answer.cited or asked[-1].get("role") == "assistant":  # the client's prefill may precede it
+        if self.answer.cited or asked[-1].get("role") == "assistant":  # text that the client prefilled may precede it
             return True
         rest = sent
         for word in (*words, *self.parts):
@@ -286,7 +286,7 @@ def texts_of(blocks: Iterable[Block]) -> list[str]:
 
 
 def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
-    """The reasoning of some blocks, without blank ones."""
+    """The reasoning blocks among some blocks, without blank ones."""
     found: list[GivenThought] = []
     for reasoning in members(blocks, "reasoningContent"):
         said: Mapping[str, Any] = reasoning.get("reasoningText", {})

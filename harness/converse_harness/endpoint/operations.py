@@ -29,7 +29,7 @@ class Route(NamedTuple):
 def route(request: Request) -> Route | None:
     """The Bedrock Runtime operation of a request, by method and path; None if there is none.
 
-    The raw path is matched: an ARN in it has its `/` as `%2F`, and decoding first would split it.
+    The path is matched before it is decoded: an ARN in the path contains `%2F`, and a decoded `/` would split the ARN.
 
     >>> from converse_harness.stream.http import Request
     >>> route(Request("POST", "/model/arn%3Aaws%3Abedrock%3A%3A%3Aprompt%2Fx/converse", (), b""))
@@ -50,7 +50,7 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """The labels in the path of an operation of either service; None if neither service has the operation.
+    """The labels in the path of an operation; None if neither Bedrock Runtime nor the control plane has it.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
@@ -64,7 +64,7 @@ def labels(operation: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def find(method: str, target: str, service: str) -> Route | None:
-    """The operation of a service for a method and a raw path; None if there is none."""
+    """The operation of a service at a method and a percent-encoded path; None if there is none."""
     path = target.partition("?")[0]
     for its_method, pattern, operation in _paths(service):
         found = pattern.fullmatch(path) if its_method == method else None
@@ -92,7 +92,7 @@ def output_response(operation: str, output: Mapping[str, Any], request_id: str) 
     """Build a 200 response from an operation's output: a payload member becomes the body, header members become
     headers.
 
-    An operation that is not of Bedrock Runtime gets its members as JSON. Raises ReplyError if the output is not a
+    For an operation outside Bedrock Runtime, the body is the output as JSON. Raises ReplyError if the output is not a
     mapping or the operation streams.
     """
     if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
@@ -137,9 +137,9 @@ def can_apply(reply: Reply) -> bool:
 def applied(reply: Reply | None, call: Call) -> str:
     """The JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
-    The reply's findings apply to the request's text: those for the output if there are any, otherwise those for the
-    input. The character count and the guardrail are the request's. Source: AWS's model and guide, since there is no
-    recording of ApplyGuardrail.
+    The findings come from the reply: those for the output if there are any, otherwise those for the input. The
+    character count and the guardrail come from the request. Source: AWS's model and guide, since there is no recording
+    of ApplyGuardrail.
     """
     body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
@@ -172,7 +172,10 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """The assessments of the output or the input if it has findings, otherwise of the request's side; at least one."""
+    """The assessments of the output if they have findings, otherwise of the input if they have, otherwise of `side`.
+
+    The list is never empty.
+    """
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}
     asked, answered = [*by_input.values()], [each for some in by_output.values() for each in some]

@@ -20,10 +20,10 @@ from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
-"""The most characters shown of the old value and of the new one."""
+"""The maximum number of characters shown of the old value, and of the new value."""
 
 _BEFORE: Final = 24
-"""The most characters shown before the difference."""
+"""The maximum number of characters shown before the difference."""
 
 _NOTHING: Final = "nothing"
 
@@ -32,11 +32,14 @@ _IMAGES: Final = ("no image in the request", "images in the request")
 
 
 _SHORT: Final = 12
-"""The least number of words of texts that are compared by words; shorter ones are compared by characters."""
+"""Texts with at least this number of words are compared by words, shorter texts by characters."""
 
 _ALIKE_IF_SHORT: Final = 0.5
 _ALIKE: Final = 0.2
-"""The least share of equal triples (of characters, of words) in two versions of a conversation's prompt."""
+"""Two prompts of one conversation are versions of each other if at least this share of their triples is equal.
+
+The first value is for triples of characters, the second for triples of words.
+"""
 
 _PLACEHOLDER: Final = "0"
 
@@ -46,10 +49,10 @@ _DATE: Final = re.compile(
     r"|dec(ember)?)\W*",
     re.IGNORECASE,
 )
-"""The name of a day or a month, or am or pm: a word without digits in a date or a time of day."""
+"""A word without digits in a date or a time of day: the name of a day or of a month, am or pm."""
 
 _LONG: Final = 80
-"""The most characters of a time, an id or a number; a longer word may have thousands of characters."""
+"""Words with more characters are not searched for times, ids and numbers, since they may have thousands."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9.:+-]+|[^\x00-\x7f]+")
 """A word; in a script without spaces it ends only at the next ASCII character, a digit for instance."""
@@ -61,11 +64,11 @@ _MIXED: Final = re.compile(r"([A-Za-z]+[0-9]+){3,}[A-Za-z]*|([0-9]+[A-Za-z]+){3,
 """An id in which letters and digits alternate."""
 
 _SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
-"""A word whose only number has one or two digits: it may name an agent, and is no time, id or count."""
+"""A word with one number of one or two digits: it may name an agent, so it is not taken for a time, id or count."""
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
-    """The request's blocks in the form that the model receives."""
+    """The blocks of the request that the model receives, without the cachePoints."""
     return [each for each in cached_blocks(use.call.body, use.caching) if "cachePoint" not in each.block]
 
 
@@ -131,16 +134,18 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """The text around a character, on one line."""
+    """A part of the text around the character `at`, on one line."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"
 
 
 def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
-    """Whether the tools and system prompt are a changed version of `earlier`'s; the first `common` blocks are equal.
+    """Whether the tools and system prompt of `use` are a changed version of those of `earlier`.
 
-    `goes_on`: both requests belong to one conversation; then not only times, ids, numbers and the order may differ.
+    The first `common` blocks of both requests are equal. A version differs only in times, ids, numbers, the order, or
+    added or missing tools. If `goes_on`, both requests belong to one conversation, and a version may differ in other
+    ways too.
     """
     was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
     if not (was and now):
@@ -204,7 +209,7 @@ def _are_two(use: PromptUse, earlier: PromptUse) -> bool:
 
 
 def _comes_back(use: PromptUse, earlier: PromptUse) -> bool:
-    """Whether the earlier prompt was used after the later one, or the later one before the earlier."""
+    """Whether a call after this one used the earlier prompt, or a call before this one used this prompt."""
     now = use.call.number
     return any(each > now for each in _users(use, _end(earlier))) or any(each < now for each in _users(use, _end(use)))
 

@@ -95,7 +95,8 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
-    # The search in the raw body is fast, and most requests lack the word; JSON can only hide it with escapes.
+    # The search in the raw body is fast, and most requests do not contain "cachePoint". Only an escape sequence in the
+    # JSON can hide the word from this search.
     raw = call.request.body
     return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in _blocks(call.body))
 
@@ -136,7 +137,7 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a request, by path, that invalidate the cached messages when they change."""
+    """The settings of a request, by path; a change of such a setting invalidates the cached messages."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
     config = _config(body)
     named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
@@ -148,7 +149,7 @@ def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def image_path(body: Mapping[str, Any]) -> str | None:
-    """The path of the first image in a request, including tool results."""
+    """The path of the first block that is an image or a tool result with an image; None if there is none."""
     return next((each.path for each in _blocks(body) if _shows(each.block)), None)
 
 

@@ -42,8 +42,10 @@ from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_response, json_response, stream_response
 
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
-"""The HTTP error for an exception frame on plain Converse, if the error has another name than the frame. In AWS's model
-no operation without a stream has ModelStreamErrorException; both errors have status 424."""
+"""The HTTP errors that plain Converse sends in place of exception frames, if the names of the two differ.
+
+In AWS's model, no operation without a stream has ModelStreamErrorException; both errors have status 424.
+"""
 
 _OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
 """The names of a message's options, in the order of the last fields of `assemble`'s Response."""
@@ -53,7 +55,7 @@ _CACHE_SIZE: Final = 64
 _OK: Final = 200
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""The variant digit of a UUID (RFC 9562), by the hexadecimal digit of the hash that it replaces."""
+"""For each hexadecimal digit of a hash, the variant digit of a UUID (RFC 9562) that replaces it."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """A table that maps each byte of a hash to a padding length, 2 to 61, as recorded."""
@@ -109,7 +111,8 @@ class Renderer:
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """Return the response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
 
-        Raises ReplyError if the call is for Converse and the reply exists only as a stream.
+        Raises ReplyError if the reply cannot answer this operation; a reply that exists only as a stream, for instance,
+        cannot answer Converse.
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes: list[tuple[FaultPlacement, Change | None]] = []
@@ -137,7 +140,7 @@ class Renderer:
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """Return the response without its faults, except a fault in the order of events, which is already applied."""
+        """Return the response without the reply's faults, but with a fault in the order of events."""
         match reply.body:
             case BareBody(summary):
                 raise ReplyError(
@@ -202,7 +205,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """Yield a stream with a fault in the order of its events, metadata included; the reply's failure ends it."""
+    """Yield a stream with a fault in the order of its events and metadata; a failure of the reply ends the stream."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
@@ -221,7 +224,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
-    """Return the body of an HTTP error as recorded: only its members, `message` in lower case, no `__type`."""
+    """Return the body of an HTTP error in the recorded form: only its members, `message` in lower case, no `__type`."""
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
@@ -231,7 +234,7 @@ def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[
 
 
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """Yield the events of `_events` as runs, with an id for each tool use that lacks one.
+    """Yield the events of a stream except the last one, as runs; each tool use without an id gets one.
 
     Events after the reply's failure are left out, unless the reply has an order fault, which needs all events.
     """
@@ -358,7 +361,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """Return the number of events that the reply has as a stream; 1 if there are no pauses between events."""
+    """Return the number of events that the reply has as a stream, or 1 if it has no pauses between events."""
     return sum(1 for _ in reply.events(family_of(occasion.call.stands_for))) if reply.pace.each else 1
 
 
