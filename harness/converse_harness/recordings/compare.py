@@ -151,7 +151,7 @@ def _outline(value: object) -> str:
     return type(value).__name__
 
 
-# For people
+# The display of differences
 
 
 def path_text(path: Sequence[Step]) -> str:

@@ -105,7 +105,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
     run = run.translate(_STANDARD) if "-" in run or "_" in run else run
     for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = "A" * missing + run
-        part = part[:-1] if len(part) % 4 == 1 else part  # one character of four encodes no byte
+        part = part[:-1] if len(part) % 4 == 1 else part  # a last group of one character encodes no byte
         yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
     # To search a large run for hex is slow, so a large run is decoded only if all of it is hex.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):

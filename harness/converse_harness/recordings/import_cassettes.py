@@ -76,8 +76,8 @@ def _parts(uri: str) -> tuple[str, str, str]:
 class Imported:
     """The result of importing one cassette, with a verdict per exchange.
 
-    `alone` maps each other host to the number of its ignored interactions. `masked` lists the places where secrets were
-    masked; it is empty if none were.
+    `alone` maps a host to the number of its interactions that were ignored. `masked` lists the places where secrets
+    were masked; it is empty if no secret was masked.
     """
 
     verdicts: tuple[ImportVerdict, ...]
@@ -230,7 +230,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
         raise _Unreadable(f"the body of its {name} is {kind_of(value)}; it is a text or bytes.")
     try:
         return value.encode(encoding)
-    except (LookupError, ValueError) as error:  # a name with a zero byte is a ValueError
+    except (LookupError, ValueError) as error:  # an encoding's name with a zero byte raises ValueError
         raise _Unreadable(f"the body of its {name} cannot be written as {encoding[:40]} ({error}).") from error
 
 

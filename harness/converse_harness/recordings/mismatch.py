@@ -117,7 +117,7 @@ def summary(asked: MatchKey) -> str:
         return head
     try:
         last = " + ".join(map(summarize_block, messages[-1].get("content", ())))
-    except (AttributeError, TypeError):  # a recording may be edited
+    except (AttributeError, TypeError):  # an edited recording may contain values of other types
         last = "?"
     return f"{head}, {len(messages)} message{'s' * (len(messages) > 1)}, last: {last}"
 
@@ -170,7 +170,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
     return found
 
 
-# What differs
+# The differences from the nearest exchange
 
 
 def _compared(state: State, asked: MatchKey) -> str:

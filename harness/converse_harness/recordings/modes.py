@@ -66,7 +66,7 @@ def open_session(
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
     if mode == "new_episodes":
-        found.check()  # the whole file will be written again
+        found.check()  # the whole file is written again, so every exchange must be valid
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 
@@ -96,8 +96,8 @@ class Unrecorded(Queue):
 class SavedRecording:
     """The result of saving the exchanges of a session.
 
-    `path` is the file that contains them, None if there is none; `problem` describes what went wrong and where the
-    exchanges are; `masked` lists the places in the file where `***` replaces a secret.
+    `path` is the file that contains the exchanges, or None if they are in no file. `problem` describes an error and
+    where the exchanges are now. `masked` lists the places in the file where `***` replaces a secret.
     """
 
     exchanges: int

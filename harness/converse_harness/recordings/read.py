@@ -218,7 +218,7 @@ def _check_header(header: Line, path: object) -> None:
     raise DamagedRecording(path, 1, problem, advice)
 
 
-# Each exchange when it is used
+# Reading of each exchange when it is first used
 
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'

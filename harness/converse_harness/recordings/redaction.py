@@ -199,7 +199,7 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
-    if _kinds_in(made, own):  # in pieces
+    if _kinds_in(made, own):  # the secret is split into pieces
         made = LINE_OF_JSON.sub(lambda line: line[0].removesuffix(line[1]) + MASK, made)
     return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
 

@@ -54,7 +54,7 @@ class RecordedExchange:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordedExchange) and (self.at, *self.lines()) == (other.at, *other.lines())
 
-    __hash__ = None  # type: ignore[assignment]  # its lines are dicts
+    __hash__ = None  # type: ignore[assignment]  # lines are dicts, which are not hashable
 
     @property
     def call(self) -> Line:

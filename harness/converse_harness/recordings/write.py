@@ -123,7 +123,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock a file in the temporary folder, because Windows cannot lock `folder` itself. It is never removed."""
+        """Lock a file in the temporary folder, because Windows cannot lock folders. This file is never removed."""
         digest = hashlib.sha256(str(folder.resolve()).casefold().encode()).hexdigest()[:16]
         name = Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock")
         with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
@@ -149,8 +149,8 @@ else:
         """
         handle = os.open(folder, os.O_RDONLY)
         try:
-            # A network file system may have no such locks. Files are still replaced atomically there, but if two
-            # processes add to one file at once, one may lose.
+            # A network file system may have no such locks. Files are still replaced atomically there, but of two
+            # processes that add to one file at once, one may overwrite the exchanges of the other.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -210,7 +210,7 @@ class SessionWriter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Register a call to be forwarded; `request` is its request with unmasked secrets."""
+        """Register a call to be forwarded; `request` is the request of this call, with unmasked secrets."""
         if request is not None:
             remember(*header_secrets(request.headers))
         captured = CapturedExchange(call.request, call.operation, running=True)
@@ -291,7 +291,10 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """The exchanges that other writers wrote; `own` counts those of this one. Of equal ones, the last count as own."""
+    """The exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
+
+    Of several equal exchanges, the last ones count as those of this writer.
+    """
     left, others = own.copy(), list[RecordedExchange]()
     for exchange in reversed(exchanges):
         text = _unnumbered(exchange)

@@ -157,9 +157,9 @@ def model_timeout(message: str | None = None) -> Reply:
 def model_error(
     message: str | None = None, *, original_status_code: int | None = None, resource_name: str | None = None
 ) -> Reply:
-    """Fail with 424 ModelErrorException: the model failed; botocore does not retry. Source: AWS's model.
+    """Fail with 424 ModelErrorException: the model failed. botocore does not retry. Users reported the default text.
 
-    `original_status_code` (100 to 599) and `resource_name` are its members originalStatusCode and resourceName.
+    `original_status_code` (100 to 599) and `resource_name` are the error's members originalStatusCode and resourceName.
 
     >>> model_error("It died.", original_status_code=500).body.members["originalStatusCode"]
     500
@@ -169,7 +169,9 @@ def model_error(
 
 
 def model_not_ready(message: str | None = None) -> Reply:
-    """Fail with 429 ModelNotReadyException: an imported model is loading; botocore retries. Source: AWS's model.
+    """Fail with 429 ModelNotReadyException: an imported model is loading. botocore retries.
+
+    AWS's model describes this error. The default text is invented.
 
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
@@ -240,7 +242,7 @@ def unknown_operation(message: str | None = None) -> Reply:
 
 
 def _worded(function: str, wording: str, wordings: Mapping[str, Wording]) -> Wording:
-    if type(wording) is not str or wording not in wordings:  # only strings are surely hashable
+    if type(wording) is not str or wording not in wordings:  # a value of another type may not be hashable
         raise ReplyError(
             f"{function}(wording={wording!r}): one of {', '.join(wordings)}. For another text use "
             f"{_OWN_WORDS[function]}."
