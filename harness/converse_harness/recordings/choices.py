@@ -47,7 +47,7 @@ def identity(path: Path) -> str:
 SUFFIX: Final = ".jsonl"
 
 LONGEST: Final = 200
-"""The maximum bytes of a file's or folder's name. File systems allow 255, but the names of partial files are longer."""
+"""The maximum length, in bytes, of a file's or folder's name: file systems allow 255, and partial files need more."""
 
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 """The characters allowed in names: none is special to a shell, a file system or Unicode."""

@@ -136,7 +136,7 @@ _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """The texts in bytes: read as Latin-1, read as UTF-16, decompressed, or in the headers of event stream frames.
 
-    Each text has the names of its encodings before it, and after it whether it is binary data.
+    Yields the names of the encodings, the text, and whether the text is binary data.
     """
     yield (), data.decode("latin-1"), _is_binary(data)
     begins = data.startswith(_MARKS)

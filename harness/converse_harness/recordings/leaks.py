@@ -75,7 +75,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, its events except contentBlockDelta, after the line number of the first of them."""
+    """For each stream, the line number of its first event, and its events; both without contentBlockDelta events."""
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)
@@ -88,7 +88,7 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
-    """The texts that arrive in pieces: for each text its pieces in order, each after its line number and its path.
+    """The texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
 
     The pieces of a text are deltas of one content block, or bytes that are no whole frame.
     """

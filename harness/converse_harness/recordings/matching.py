@@ -279,7 +279,7 @@ def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests exactly if they match by the rule."""
+    """A text that is equal for two requests if, and only if, they match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Images, documents, videos and audio beside a recording, each in a file of its own, named by its hash.
+"""Images, documents, videos and audio beside a recording, each in a separate file with its hash as the name.
 
 In the recording `trip.jsonl`, `{"$media": "trip.media/9f86d081884c7d65.png"}` replaces the base64 of such bytes: an
 object where AWS has a string. A recorded object that itself has this key is written one level deeper,

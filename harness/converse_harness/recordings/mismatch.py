@@ -185,7 +185,7 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences that prevent a match by the rule. For "shape", differing blocks and messages are complete."""
+    """The differences that prevent a match by the rule. With "shape", differing messages are shown with their texts."""
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
         found = list(differences(old, new))

@@ -188,11 +188,11 @@ class Playing(Queue):
 def recording(
     path: str | Path, *, match: Match = "shape", pace: float | str = 0.0, redaction: Redaction | None = None
 ) -> Recording:
-    """A recorded session, usable wherever replies are: `fake.script(recording("recordings/weather.jsonl"))`.
+    """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
 
     `match` is the rule by which an exchange answers a call: "order", "exact" or "shape". `pace` is "recorded" or the
-    factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; a call
-    is compared after the same replacements. Raises DamagedRecording for a file that is no recording, ReplyError for a
+    factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they are
+    also made in a call before it is compared. Raises DamagedRecording for a file that is no recording, ReplyError for a
     missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that are replayed
     unchanged.
     """
@@ -219,7 +219,7 @@ _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\
 
 
 def check_how(match: object, pace: Any) -> float:
-    """Check the arguments and return the factor for recorded pauses. Raises ReplyError for an invalid one."""
+    """Check the arguments and return the factor for recorded pauses. Raises ReplyError for an invalid argument."""
     if match not in MATCHES:
         raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
     if pace == _RECORDED:

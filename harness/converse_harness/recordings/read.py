@@ -70,7 +70,7 @@ def text_of_file(path: Path) -> str:
 def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
     """The session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
-    `legal` as for `read`.
+    `legal` has the same meaning as for `read`.
     """
     rows = Rows(text, path)
     lines = [*map(rows.line, rows.numbers)]
@@ -94,7 +94,7 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange made of these lines; `at` is the number of the first line in the file."""
+    """The exchange made of these lines; `at` is the line number, in the file, of the first of them."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)

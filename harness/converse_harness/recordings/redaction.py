@@ -132,7 +132,7 @@ class Redaction:
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
-    """A function that finds this text, or the matches of this pattern, and returns the changes to `new`."""
+    """A function that returns the changes that replace a text, or each match of a pattern, by `new`."""
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
@@ -274,7 +274,7 @@ class _Work:
         return new
 
     def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
-        """Make the replacements in one text that is split into pieces; see `_spread` for one that overlaps a border."""
+        """Make the replacements in one text that is split into pieces. A match may extend over several pieces."""
         new = list(pieces)
         for find in self.finds:
             changes = _deep(find, "".join(new)) if self.named else find("".join(new))

@@ -46,7 +46,7 @@ class RecordedExchange:
 
     @classmethod
     def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
-        """An exchange read on demand: `call()` returns its call, and `answer` returns the answer to this call."""
+        """An exchange that is read on demand: `call` returns the line of the call, `answer` the answer to this line."""
         exchange = cls(at, {}, {})
         exchange._call, exchange._answer = call, answer
         return exchange
@@ -140,7 +140,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream; StreamChunks, which is faster to send, if each chunk is one event without a pause."""
+    """The chunks of a stream. They are StreamChunks, which is sent faster, if each chunk is one event without pause."""
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
     if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):

@@ -30,7 +30,7 @@ class LeftOut(NamedTuple):
 
 
 class SafeLines(NamedTuple):
-    """Lines without secrets; `masked` are the places of masked secrets in `lines`, `left_out` the missing exchanges."""
+    """Lines without secrets. `masked` are the places of masked secrets; `left_out` are the exchanges not in `lines`."""
 
     lines: list[Line]
     masked: tuple[Leak, ...] = ()

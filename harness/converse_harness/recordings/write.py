@@ -1,4 +1,4 @@
-"""Write a fake's session to a file, which replaces the old file completely or not at all."""
+"""Write a fake's session to a file. The old file is replaced completely or not at all."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 def written(
     body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
-    """Yield the calls that create a reply with these parts; hypothesis and IPython print them as its source code."""
+    """Yield the calls that create a reply with these parts; hypothesis and IPython print the calls as source code."""
     alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:

@@ -46,8 +46,9 @@ def read_timeout() -> Reply:
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail before the stream, with an HTTP error as Bedrock sends it.
 
-    `name` is any error of Bedrock Runtime or of the gateway before it; `message` defaults to the usual wording;
-    `members` are further members of the shape. An unknown error needs a `status`, 400 to 599. Raises ReplyError.
+    `name` is any error of Bedrock Runtime or of the gateway before Bedrock. `message` defaults to the usual wording.
+    `members` are further members of the error shape. An unknown error needs a `status`, 400 to 599. Raises ReplyError
+    for invalid arguments.
 
     >>> error("ModelTimeoutException")
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -171,7 +172,7 @@ def model_error(
 def model_not_ready(message: str | None = None) -> Reply:
     """Fail with 429 ModelNotReadyException: an imported model is loading. botocore retries.
 
-    AWS's model describes this error. The default text is invented.
+    AWS's model describes this error. The default text was written for this package.
 
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
@@ -233,7 +234,7 @@ def expired_token(message: str | None = None) -> Reply:
 def unknown_operation(message: str | None = None) -> Reply:
     """Fail with 404 UnknownOperationException: the path of the request is wrong. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text is invented, because none was recorded.
+    The gateway before Bedrock sends this error. The default text was written for this package; none was recorded.
 
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
