@@ -1,4 +1,4 @@
-"""Modes, and the paths of tests' recordings: cheap to import, because pytest shows the modes at its start."""
+"""The record modes and the paths of tests' recordings. The module imports quickly: pytest imports it at each start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from converse_harness.errors import ReplyError
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
-"""The suffix of a failed test's recording, beside the recording that it would have replaced."""
+"""The suffix of a failed test's recording. The file is in the folder of the recording that it would have replaced."""
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 
@@ -23,7 +23,7 @@ MODES: Final[Mapping[Mode, str]] = {
     "new_episodes": "play what matches, record the rest and keep what was there",
     "all": "record everything anew",
 }
-"""Whether a session is played or recorded: vcrpy's modes. The first is the default in pytest."""
+"""Record mode -> its description. The modes are those of vcrpy; the first one is the default in pytest."""
 
 Failed = Literal["aside", "write", "drop"]
 
@@ -32,22 +32,22 @@ FAILED: Final[Mapping[Failed, str]] = {
     "write": "write it as if the test had passed",
     "drop": "forget it",
 }
-"""Ways to treat a failed test's recording. The first is the default."""
+"""Way to treat a failed test's recording -> its description. The first one is the default."""
 
 
 USED_FILES: Final[set[str]] = set()
-"""The `identity` of each used file."""
+"""The `identity` of each recording file that this process used."""
 
 
 def identity(path: Path) -> str:
-    """A text that is the same for two paths of one file."""
+    """The real path of a file as text, so that two paths of one file have the same identity."""
     return os.path.normcase(os.path.realpath(path))
 
 
 SUFFIX: Final = ".jsonl"
 
 LONGEST: Final = 200
-"""Most bytes of a file's or folder's name: file systems allow 255, and temporary files have longer names."""
+"""The maximum length, in bytes, of a file's or folder's name: file systems allow 255, and partial files need more."""
 
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 """The characters allowed in names: none is special to a shell, a file system or Unicode."""
@@ -55,7 +55,7 @@ _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 _OTHERS: Final = r"[^A-Za-z0-9_.,+=@()\[\]-]"
 
 _DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)"
-"""Names with this beginning are devices on Windows."""
+"""The beginning of a name that is a device on Windows."""
 
 _CONSTANTS: Final = r"(?i)\b(?:true|false|none)\b"
 
@@ -67,7 +67,9 @@ _RULES: Final = (
 
 
 def given_path(name: object) -> PurePosixPath:
-    """The path, below the folder of recordings, of a name that a person gave. Raises ReplyError.
+    """The path of the recording with this name, relative to the folder of recordings.
+
+    Raises ReplyError for an invalid name.
 
     >>> str(given_path("trips/chur"))
     'trips/chur.jsonl'
@@ -98,11 +100,11 @@ def _problem(part: str) -> str:
 
 
 def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> PurePosixPath:
-    """The path of a test's recording: folders as its module has, without `.py`, then class, function and parameters.
+    """The path of a test's recording: the path of its module without `.py`, then class, function and parameters.
 
-    Forbidden characters are replaced and long names are cut; a short hash of the whole name then makes it unique.
-    Capitals of a function or its parameters count as forbidden, because `[a]` and `[A]` are one file on some file
-    systems.
+    Forbidden characters are replaced, and a long name is cut; a short hash of the whole name then makes the new name
+    unique. The hash is also added if a function or its parameters contain capital letters (except in True, False and
+    None), because `[a]` and `[A]` are one file on some file systems.
 
     >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
     'tests/test_trips/TestTrain.test_trip[Chur-True]~34337ef6.jsonl'
@@ -116,12 +118,12 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> Pu
 
 
 def _usual(name: str) -> str:
-    """Of a test name's spellings that differ only in capitals, the one that needs no hash."""
+    """The spelling of a test name that needs no hash: lower case, except for True, False and None."""
     return re.sub(_CONSTANTS, lambda found: found[0].capitalize(), name.lower())
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
-    """A name that is valid on every file system; with a hash if it differs from the text, or if `unlike` is true."""
+    """A name that is valid on every file system. It ends with a hash if the text is not valid or `unlike` is true."""
     name = re.sub(_OTHERS, "_", text)
     name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
     if name == text and len(name) + len(suffix) <= LONGEST and not unlike:
@@ -131,12 +133,12 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 
 
 def failed_path(path: Path) -> Path:
-    """The path of a failed test's recording, beside the usual one."""
+    """The path of a failed test's recording, in the same folder as the usual recording `path`."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
 
 
 def _refusal(text: str) -> ReplyError:
-    # Loaded with the first refusal: pytest imports this module whenever it starts.
+    # Imported only when an error is raised, because pytest imports this module at each start.
     from converse_harness.errors import ReplyError
 
     return ReplyError(text)

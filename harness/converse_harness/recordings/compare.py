@@ -32,16 +32,17 @@ _WIDTH: Final = 72
 """The maximum number of characters shown of a value."""
 
 _BEFORE: Final = 24
-"""The maximum number of characters shown before the first one that differs."""
+"""The maximum number of characters shown before the first character that differs."""
 
 _MANY: Final = 2000
-"""Lists that differ in more items than this are aligned by their rarer items (`autojunk` of difflib)."""
+"""If lists have more items than this between the common beginning and end, difflib ignores frequent ones (autojunk)."""
 
 
 class Difference(NamedTuple):
-    """One place where two values differ: its path, the old and the new value, ABSENT for a missing value.
+    """One place where two values differ: its path, its old value and its new value. A missing value is ABSENT.
 
-    `was` is the path in the old value; its indexes differ from `path` if earlier items were added or removed.
+    `was` is the path of the place in the old value. Its indexes differ from those of `path` if earlier list items were
+    added or removed.
     """
 
     path: Path
@@ -69,9 +70,10 @@ class Pair(NamedTuple):
 def differences(
     old: object, new: object, path: tuple[Step, ...] = (), was: tuple[Step, ...] = ()
 ) -> Iterator[Difference]:
-    """The places where two JSON values differ. Items added to or removed from a list do not shift the comparison.
+    """The places where two JSON values differ. An added or removed list item does not make the later items differ.
 
-    An index in a path counts in the new list; for a removed item, in the old list. 1, 1.0 and true are three values.
+    An index in a path is an index of the new list, or of the old list if the item was removed. 1, 1.0 and true are
+    three different values.
 
     >>> for difference in differences({"a": [1, 2, 3], "b": "x"}, {"a": [1, 3], "b": "y"}):
     ...     print(*difference)
@@ -90,7 +92,7 @@ def differences(
 
 
 def differ(old: object, new: object) -> bool:
-    """Whether two JSON values are not the same; either may be absent."""
+    """Whether two JSON values differ. Each of them may be ABSENT."""
     if old is ABSENT or new is ABSENT:
         return old is not new
     return canonical(old) != canonical(new)
@@ -100,7 +102,7 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
     """The pairs of corresponding items of two lists, in order.
 
     First, items for which the first of `keys` returns equal texts are paired; then, between these pairs, items with
-    equal texts for the next key. `leftovers`: items still left between two pairs are paired one by one, in order.
+    equal texts for the next key. If `leftovers` is true, all other items between two pairs are paired in order.
     """
     return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, _outline), leftovers))
 
@@ -121,7 +123,7 @@ def _aligned(
         return
     first, *others = keys
     before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
-    # Long lists are mostly equal: a common beginning and a common end need no search.
+    # Two long lists usually have a long common beginning and a long common end, which need no search.
     start = _alike(before, after)
     stop = _alike(before[start:][::-1], after[start:][::-1])
     yield from map(Pair, olds[:start], news[:start])
@@ -143,13 +145,13 @@ def _alike(before: Sequence[str], after: Sequence[str]) -> int:
 
 
 def _outline(value: object) -> str:
-    """A text that stays equal if somebody edits a value within an item: its role and keys, or its type."""
+    """The role and keys of an object, or the type of another value. Edits inside the object do not change this text."""
     if is_object(value):
         return f"{value.get('role')} {sorted(value)}"
     return type(value).__name__
 
 
-# For people
+# The display of differences
 
 
 def path_text(path: Sequence[Step]) -> str:
@@ -215,10 +217,10 @@ def _printable(text: str) -> str:
 
 
 _TIMES: Final = frozenset({"t"})
-"""The keys of a line that contain times."""
+"""The keys of a line whose values are times."""
 
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
-"""The keys of a line whose values change with each recording and do not matter."""
+"""The keys of a line whose values differ by chance in each recording, such as padding and request ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +240,9 @@ class Compared:
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
     """The exchanges of two sessions in pairs, with their differences.
 
-    `times` also compares times, `chance` also the keys of _CHANCE. Exchanges with equal request and outcome are paired
-    first; then those with an equal request, those with an equal shape, and those with an equal operation and model.
+    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. Exchanges with equal
+    request and outcome are paired first; then those with an equal request, those with an equal shape, and those with an
+    equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
@@ -276,6 +279,6 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """A line without its `hidden` keys. `frame` stays on a line without an event, which has no other content."""
+    """A copy of a line without its `hidden` keys. A line without an event keeps its `frame`, its only content."""
     alone = "frame" in line and event_of(line) is None
     return {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}

@@ -1,4 +1,4 @@
-"""Every text in a recording, including texts that are encoded or compressed in others, or split into pieces."""
+"""Find every text in a recording, also one that is encoded or compressed inside another text, or split into pieces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Path = tuple[str | int, ...]
 class View(NamedTuple):
     """A text with the number of its line, its path in the JSON of that line, and the encodings around it.
 
-    `binary`: the text is binary data such as an image, in which apparent encodings are accidental.
+    `binary`: whether the text is binary data such as an image. Apparent escapes or JSON in such data are accidental and
+    are not decoded.
     """
 
     text: str
@@ -32,9 +33,10 @@ class View(NamedTuple):
 
 
 class Joined:
-    """Views joined into one text: one search in a megabyte is faster than thousands of searches in short texts.
+    """Several views, with their texts joined: one search in a long text is faster than many searches in short texts.
 
-    `searched` is this text without base64 that is too long to be a secret; `view_at` takes positions in either text.
+    `text` is the joined text. `searched` is `text` without runs of base64 that are too long to be secrets. `view_at`
+    accepts positions in both.
     """
 
     BETWEEN: Final = "\n\x00\n"
@@ -51,12 +53,12 @@ class Joined:
             at += len(view.text) + len(self.BETWEEN)
 
     def view_at(self, position: int) -> View:
-        """The view that a position in the text belongs to."""
+        """The view that contains a position of the joined text."""
         return self.views[bisect_right(self._starts, position) - 1]
 
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
-    """The views in groups to be searched; then the texts decoded from them, and so on, one level after the other."""
+    """Yield the views in groups, then the texts decoded from them, and so on: one level of encoding after the other."""
     # A large text is searched only once: each request of a session may repeat the same image.
     seen: set[object] = set()
     runs: set[object] = set()
@@ -77,9 +79,10 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
-    """The texts of one line without decoding: keys, strings, and integers above 10**9; a value follows its name.
+    """The texts of one line, not decoded: keys, strings, and integers above 10**9.
 
-    The name of a value is its key, the key of the list around it, or the first item of its pair.
+    A value with a name is yielded as `name: value`. The name is the key of the value, the key of the list around it, or
+    the first item of a pair whose second item is the value.
     """
     stack: list[tuple[Any, Path, str]] = [(line, (), "")]
     while stack:
@@ -109,7 +112,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """Key of an object -> name of its value: the key, or for the key `value` the content of `name` beside it."""
+    """Key of an object -> name of its value: the key itself or, for the key `value`, the text at the key `name`."""
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
 
@@ -125,7 +128,7 @@ _PAIR: Final = 2
 
 
 def _buffer(data: list[Any], number: int, path: Path) -> Iterator[View]:
-    """The texts in the bytes that JavaScript's Buffer writes as a list of numbers."""
+    """The texts in bytes that are written as a list of numbers, which is how JavaScript writes a Buffer."""
     if all(type(each) is int and 0 <= each < 256 for each in data):
         for form, text, binary in texts_of(bytes(data)):
             yield View(text, number, path, ("Buffer", *form), binary)
@@ -144,9 +147,10 @@ def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
-    """Texts split over several JSON values in a row: the strings at the same path, without list indexes, joined.
+    """The texts that are split over several successive JSON values, joined, each with its path.
 
-    Strings beside different indexes (numbers whose key ends in `index`) are not joined. Base64 of JSON is decoded.
+    Strings at the same path are joined; list indexes in the path are ignored. Strings are not joined if the numbers
+    beside them whose key ends in `index` differ. Base64 of JSON is decoded first.
     """
     joined: dict[tuple[Path, object], list[str]] = {}
     for value in values:
@@ -184,7 +188,10 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON values of a text, after a name if it has one, or of its lines; whether texts may be split over them."""
+    """The JSON values in a text or on its lines, and whether a text may be split over several of these values.
+
+    A name may precede the JSON of a text.
+    """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         return [], False
@@ -215,7 +222,7 @@ _LARGE_NUMBER: Final = 10**9
 
 
 def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
-    """The texts decoded from a group; `runs` are the runs of base64 and hex that were already decoded."""
+    """The texts decoded from a group. `runs` contains all runs of base64 and hex decoded so far; new ones are added."""
     for view in group.views:
         if not view.binary:
             yield from _as_whole(view)
@@ -232,9 +239,10 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 
 
 def _as_whole(view: View) -> Iterator[View]:
-    """The text decoded by each encoding that a whole text may have, and by all of these in turn.
+    """The text decoded with each encoding of WHOLE by itself, and with all of them one after the other.
 
-    After one of these encodings only the same one is tried again by itself: there are too many possible orders.
+    A text that was already decoded with one of them is decoded only with the same one again, or with all of them: there
+    are too many other orders.
     """
     last = view.form[-1] if view.form else ""
     made = view.text
@@ -266,7 +274,7 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """The name before a value, such as `password: `; only the name identifies a base64 secret of Kubernetes."""
+    """The name before a value, such as `password: `, or "". A base64 secret of Kubernetes is recognised by its name."""
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""
     found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)

@@ -19,10 +19,10 @@ from converse_harness.errors import DamagedData
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 
 LARGE: Final = 64 * 1024
-"""Texts from this length on are searched one by one, shorter ones together."""
+"""The number of characters from which a text is searched separately; shorter texts are searched together."""
 
 _MAX_DECODED: Final = 64 * 1024 * 1024
-"""Most bytes that are unpacked from one compressed text."""
+"""The maximum number of bytes that are decompressed from one piece of compressed data."""
 
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -31,21 +31,21 @@ _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
 _WRAP: Final = re.compile(
     r"""(?<=[A-Za-z0-9+/_-]{20})(?:(?:\\n)?['"])?\r?\n([ \t]*(?:[>|#*E+-][ \t]+){0,4}['"]?)(?=[A-Za-z0-9+/_-])"""
 )
-"""A line break within base64; the next line may be quoted, or a line of a diff that pytest shows."""
+"""A line break within base64. The next line may begin with a quote, or with a sign such as `+` in a diff of pytest."""
 RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 _ALIGNED: Final = 4096
-"""Shorter runs of base64 are decoded at all four alignments, longer ones at those of `_beginnings`."""
+"""Runs of base64 shorter than this are decoded at all four alignments, others only at those from `_beginnings`."""
 
 
 def _unwrap(text: str) -> str:
     made, done, line, before = list[str](), 0, -1, ""
     for found in _WRAP.finditer(text):
         if text.rfind("\n", 0, found.start()) == line and found[1] != before:
-            continue  # another prefix than on the lines before: the base64 ended here
+            continue  # this line has another prefix than the lines before: the base64 ended
         line, before = text.index("\n", found.start()), found[1]
         made.append(text[done : found.start()])
         done = found.end()
@@ -69,7 +69,7 @@ WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
     ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("wrapped", ("\n",), _unwrap),
 )
-"""Encodings of a whole text: name, marks (an encoded text contains one), and decoder."""
+"""Encodings of a whole text: the name, the marks (an encoded text contains at least one), and the decoder."""
 
 ALL: Final = "encoded"
 WHOLE_FORMS: Final = frozenset([ALL, *(form for form, _, _ in WHOLE)])
@@ -83,7 +83,7 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
 
 
 def undone(text: str) -> Iterator[tuple[str, list[int]]]:
-    """Undo each encoding of single characters: the text, and the old position of each character and of the end."""
+    """The text decoded with each encoding of single characters, and the old positions of its characters and its end."""
     for mark, code, decode in _CODES:
         if mark not in text:
             continue
@@ -98,22 +98,22 @@ def undone(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
-    """Decode a run of characters as base64, of either alphabet, and as hex.
+    """Decode a run of characters as base64, in the standard or URL-safe alphabet, and as hex.
 
     The run may be cut at its start: up to three characters of the first group of four may be missing.
     """
     run = run.translate(_STANDARD) if "-" in run or "_" in run else run
     for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = "A" * missing + run
-        part = part[:-1] if len(part) % 4 == 1 else part  # one character of four encodes no byte
+        part = part[:-1] if len(part) % 4 == 1 else part  # a last group of one character encodes no byte
         yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
-    # Large runs are tried as a whole only: search is slow.
+    # To search a large run for hex is slow, so a large run is decoded only if all of it is hex.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
 def _beginnings(run: str) -> list[int]:
-    """Possible numbers of missing characters before a long run: 0, and those that make its middle or end text."""
+    """Possible numbers of characters missing before a long run: 0, and those with which its middle or end is text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
@@ -134,11 +134,14 @@ _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Bytes as texts: as Latin-1, as UTF-16, unpacked, and texts in frames."""
+    """The texts in bytes: read as Latin-1, read as UTF-16, decompressed, or in the headers of event stream frames.
+
+    Yields the names of the encodings, the text, and whether the text is binary data.
+    """
     yield (), data.decode("latin-1"), _is_binary(data)
     begins = data.startswith(_MARKS)
     if begins or data.count(0) * 3 > len(data):
-        # Without zero bytes (UTF-32 too); for texts with zero bytes or other letters, as UTF-16 in the likelier order.
+        # ASCII in UTF-16 or UTF-32 is read by removing the zero bytes; other characters need the likelier byte order.
         order = "utf-16" if begins else "utf-16-be" if data[::2].count(0) > data[1::2].count(0) else "utf-16-le"
         for text in dict.fromkeys([data.replace(b"\0", b"").decode("latin-1"), data.decode(order, "replace")]):
             yield ("UTF-16",), text, False
@@ -152,7 +155,7 @@ _PRINTABLE: Final = bytes([*b"\t\n\r", *range(32, 127)])
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether long data is neither UTF-8 nor, like frames of JSON, mostly ASCII."""
+    """Whether data is long, is not UTF-8 and is not mostly ASCII (frames with JSON are mostly ASCII)."""
     if len(data) <= _ALIGNED:
         return False
     try:
@@ -164,7 +167,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _in_frames(data: bytes) -> Iterator[str]:
-    """The header texts of whole frames, one by one: in raw bytes, a length that may be a letter precedes each."""
+    """The texts in the headers of complete frames. In raw bytes, a length that looks like a letter may precede them."""
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return
     try:
@@ -175,7 +178,7 @@ def _in_frames(data: bytes) -> Iterator[str]:
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The contents of gzip, zlib, bz2, xz, zip or PDF data; nothing for other or damaged data."""
+    """The contents of gzip, zlib, bz2, xz, zip or PDF data, each with its format; nothing for other data."""
     if data[:4] == b"PK\x03\x04":
         yield from _members(data)
     elif b"%PDF-" in data[:_PDF_BEGINS]:
@@ -193,7 +196,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 _PDF_BEGINS: Final = 1024
 _PDF_STREAM: Final = re.compile(rb"stream\r?\n")
-"""The length is in a dictionary that may be packed itself; `endstream` marks the stream's end."""
+"""The beginning of a stream in a PDF. The stream's length may be compressed, so `endstream` is used to find the end."""
 
 _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
     ("gzip", (b"\x1f\x8b",), lambda: zlib.decompressobj(wbits=31)),
@@ -204,7 +207,7 @@ _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = 
 
 
 def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
-    """Unpack all members in a row, up to the first damaged one, and at most about _MAX_DECODED bytes."""
+    """Decompress one member of the data after the other, up to a damaged one or to about _MAX_DECODED bytes."""
     made = b""
     while data and len(made) < _MAX_DECODED:
         packed = make()

@@ -32,7 +32,7 @@ ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for w
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts of Bedrock: those that `is_bedrock` accepts, and the `others`, in the form of `authority_of`."""
+    """The hosts of Bedrock: those that `is_bedrock` accepts, and `others`, written as `authority_of` returns them."""
 
     is_bedrock: Callable[[str], bool]
     others: frozenset[str] = frozenset()
@@ -66,17 +66,18 @@ def authority_of(uri: str) -> str:
 
 
 def _parts(uri: str) -> tuple[str, str, str]:
-    """The authority, path and query of a URI. A filter may have replaced the host, and the scheme with it."""
+    """The authority, path and query of a URI. A recorder's filter may have replaced the host, or scheme and host."""
     found = _URI.match(uri)
-    assert found is not None  # each of its parts may be empty
+    assert found is not None  # the pattern matches every text, even an empty one
     return found[1], found[2], found[3] or ""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of importing one cassette: a verdict per exchange, and `alone`, the ignored interactions per host.
+    """The result of importing one cassette, with a verdict per exchange.
 
-    `masked` lists the places where secrets were masked; it is empty if there were none.
+    `alone` maps a host to the number of its interactions that were ignored. `masked` lists the places where secrets
+    were masked; it is empty if no secret was masked.
     """
 
     verdicts: tuple[ImportVerdict, ...]
@@ -95,7 +96,7 @@ class _Tracks:
 
 
 class CannotImportAll(DamagedData):
-    """A cassette with interactions that cannot be imported: nothing is written; `problems` lists all of them."""
+    """A cassette contains interactions that cannot be imported, so nothing is written. `problems` lists all of them."""
 
     def __init__(self, problems: list[CannotImport]) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -103,11 +104,11 @@ class CannotImportAll(DamagedData):
 
 
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
-    """Write the Bedrock exchanges of a cassette, if it has any, to a recording; then compare both.
+    """Write the Bedrock exchanges of a cassette, if it has any, to a recording; then compare their answers.
 
-    A cassette contains no times and no chunks: all times are 0, and each frame of a stream is a chunk. Secrets are
-    masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll and OSError, after
-    which `target` is unchanged, and SecretFound if an exchange was left out.
+    A cassette contains no times and no chunks: in the recording all times are 0, and each frame of a stream is a chunk.
+    Secrets are masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll or
+    OSError; then `target` is unchanged. Raises SecretFound if an exchange was left out because of a secret.
     """
     tracks = _Tracks()
     for interaction in read_cassette(source):
@@ -173,7 +174,7 @@ def _route(method: str, path: str) -> Route | None:
 _MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
 )
-"""A placeholder, or nothing, that a recorder wrote in place of a header's value; such a header is dropped."""
+"""A header value that is empty or a recorder's placeholder; a header with such a value is dropped."""
 
 _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
@@ -187,7 +188,7 @@ class _Unreadable(ValueError):
 
 def _status_of(response: Mapping[str, Any]) -> int:
     """The status code of a response. Raises _Unreadable."""
-    # Before vcrpy 6 the responses of httpx had a layout of their own.
+    # vcrpy before version 6 wrote the responses of httpx in another layout.
     code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
     if type(code) is not int or not 100 <= code <= 599:
         raise _Unreadable(f"the status of its response has the code {code!r:.20}; it is a number from 100 to 599.")
@@ -229,7 +230,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
         raise _Unreadable(f"the body of its {name} is {kind_of(value)}; it is a text or bytes.")
     try:
         return value.encode(encoding)
-    except (LookupError, ValueError) as error:  # a name with a zero byte is a ValueError
+    except (LookupError, ValueError) as error:  # an encoding's name with a zero byte raises ValueError
         raise _Unreadable(f"the body of its {name} cannot be written as {encoding[:40]} ({error}).") from error
 
 

@@ -1,4 +1,4 @@
-"""The kinds of lines in a recording and the keys of each, as one literal table; the reader and the docs use it."""
+"""One table with the kinds of lines in a recording and the keys of each kind; the reader and the docs use the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
-"""The largest number on a line; as milliseconds, 115 days. A larger one is a mistake, and a float may not hold it."""
+"""The largest valid number on a line: 115 days in milliseconds. A larger one is a mistake; a float may not hold it."""
 
 _SAID: Final = 60
 """The maximum number of characters of a value in a message."""
@@ -29,18 +29,18 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 PART_MEMBERS: Final = ("system", "toolConfig", "tools")
-"""The members of a request that are written on lines of their own, as is each of its messages."""
+"""The members of a request that are each written on a separate line. Each message also has a separate line."""
 
 MESSAGE: Final = "message"
 ANSWER: Final = "answer"
-"""The kinds of messages that a call refers to: one on a line of its own, and the message of an earlier answer."""
+"""The two references from a call to a message: one to a message on its own line, one to the message of an answer."""
 
 _PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
 _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")
 
 
 class Problem(NamedTuple):
-    """A problem of a line: the line number from 1, a description, and advice unless it is to mend the line."""
+    """A problem of a line: the line number from 1, a description, and advice. Empty advice means: mend the line."""
 
     line: int
     text: str

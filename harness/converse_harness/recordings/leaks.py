@@ -15,10 +15,10 @@ from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
 
 OWN_SECRET: Final = "a secret of this process"
-"""The kind of a secret that is in this process's environment or was used to sign a request."""
+"""The kind of secrets that are in this process's environment or were used to sign a request."""
 
 _NO_EVENT: Final = frozenset({"call", "part", "status", "failed", "end", "bytes", "format"})
-"""The keys of lines without an event."""
+"""Keys that only lines without an event contain."""
 
 _AND_AFTER: Final = (" (with the lines after it)",)
 """The last step in the path of a text that is split over several lines."""
@@ -26,7 +26,7 @@ _AND_AFTER: Final = (" (with the lines after it)",)
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret that was found: line number from 1, path in the line's JSON, kind, encodings; not the secret itself."""
+    """A place of a secret: line number from 1, path in the line's JSON, kind, and encodings; not the secret itself."""
 
     line: int
     path: str
@@ -39,7 +39,9 @@ class Leak:
 
 
 def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
-    """The secrets in the lines of a recording, each place once; `own` are this process's secrets, searched for as well.
+    """Find the secrets in the lines of a recording; each place is returned once.
+
+    `own` contains the secrets of this process, which are searched for too; the default is `own_secrets()`.
 
     >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
     [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
@@ -57,7 +59,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
-    """The texts of all lines without decoding, and the texts that are split over several lines, joined."""
+    """The texts of all lines, not decoded, and each text that is split over several lines, joined."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
     for (number, path, text), *others in streamed(lines):
@@ -73,7 +75,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """The events of each stream except contentBlockDelta, with the number of the line of the first one."""
+    """For each stream, the line number of its first event, and its events; both without contentBlockDelta events."""
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)
@@ -86,9 +88,9 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
-    """Texts that arrive in pieces: for each, the line numbers, the places and the pieces in their order.
+    """The texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
 
-    These are the deltas of each content block, and bytes that are no whole frame.
+    The pieces of a text are deltas of one content block, or bytes that are no whole frame.
     """
     groups: dict[object, list[tuple[int, Path, str]]] = {}
     for number, line in enumerate(lines, 1):
@@ -114,7 +116,10 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
 
 
 def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
-    """The leaks in file order; of several with the same kind and path, only the one with the fewest encodings."""
+    """The leaks in file order; of several with the same line, path and kind, only the one with the fewest encodings.
+
+    A leak that is split over lines is left out if another leak has the same path and kind.
+    """
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
         best.setdefault((leak.line, leak.path, leak.kind), leak)
@@ -150,7 +155,7 @@ _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """The stand-in for the account id that appears as the `number`-th, counted from 1.
+    """The stand-in for account id number `number`, counted from 1 in order of appearance.
 
     >>> stand_in(1)
     '111122000001'
@@ -181,7 +186,7 @@ class Accounts:
 
 
 def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """The accounts in the texts of a recording; the first `kept` lines are masked already and keep their stand-ins.
+    """The account ids in the texts of a recording. The first `kept` lines already contain stand-ins, and keep them.
 
     If an ARN in these lines contains a stand-in, the account of the same ARN in a later line gets this stand-in.
     """
@@ -217,7 +222,7 @@ def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
 
 
 def numbered(texts: Iterable[str]) -> Accounts:
-    """The accounts of one request, numbered in order of appearance; stand-ins count as accounts."""
+    """The account ids in the texts of one request, numbered in order of appearance. Stand-ins count as account ids."""
     order: dict[str, None] = {}
     for text in texts:
         spans = (secret_span(found) for _, found in matches(text, ACCOUNTS))

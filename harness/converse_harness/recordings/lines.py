@@ -1,4 +1,7 @@
-"""Events, bodies and frames on lines of a recording: JSON if it gives the same bytes, otherwise base64."""
+"""Convert events, bodies and frames to lines of a recording, and back.
+
+A line contains JSON if the same bytes can be made from it, otherwise text or base64.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import Break
 
 DEEPEST: Final = 200
-"""Deepest nesting of JSON that is kept as JSON; deeper JSON is kept as text. Python's limit is about 1,000."""
+"""The deepest nesting of JSON that is kept as JSON, not as text or base64. Python's limit is about 1,000 levels."""
 
 FORMS: Final = ("", "Text", "Base64")
 """Suffixes of a body's key, one per form: `body`, `bodyText`, `bodyBase64`."""
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
-    """A body under a key, in the most readable form that gives the same bytes again.
+    """The key and the value that keep a body on a line, in the most readable form that gives the same bytes again.
 
     >>> body_members("body", b'{"message":"no"}'), body_members("body", b'{"message": "no"}')
     ({'body': {'message': 'no'}}, {'bodyText': '{"message": "no"}'})
@@ -41,11 +44,11 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """The body of a request: JSON with any spacing is kept as JSON, because its bytes do not matter."""
+    """The key and the value that keep the body of a request. JSON stays JSON, because its exact bytes do not matter."""
     try:
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
-            json.dumps(parsed, allow_nan=False)  # a number that JSON cannot carry
+            json.dumps(parsed, allow_nan=False)  # raises ValueError for NaN and infinity
             return {"request": parsed}
     except (ValueError, RecursionError):
         pass
@@ -53,7 +56,7 @@ def request_members(data: bytes) -> dict[str, Any]:
 
 
 def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
-    """The bytes of the body that a line has under a name; None where it has none."""
+    """The bytes of the body that a line contains under this name, in any of FORMS; None if there is no body."""
     if name in line:
         return compact(line[name])
     if f"{name}Text" in line:
@@ -83,7 +86,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def compact(value: object) -> bytes:
-    """JSON as Bedrock sends it, the keys in their order."""
+    """The bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -105,7 +108,7 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
     "frame": "the frame in base64, where even its headers are not the usual ones, or it cannot be read",
     "bytes": "bytes in base64 that are no whole frame",
 }
-"""Keys of a stream's line besides the event type, the event's own key."""
+"""Key of a stream's line -> its meaning. The line of an event has one more key, which is the event type."""
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
@@ -115,11 +118,11 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""Key that identifies a line without event -> the kind of that line."""
+"""Key that identifies a line without an event -> the kind of this line."""
 
 
 def dump(line: Mapping[str, Any]) -> str:
-    """A line as it is written: JSON with spaces, in UTF-8 where that is valid, the keys in their order."""
+    """The JSON text of a line: with spaces, keys in their given order, and only ASCII if UTF-8 cannot encode it."""
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(line)
 
@@ -133,13 +136,13 @@ def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 
 def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The event on a line of a stream, its blobs as bytes; None for a line without an event."""
+    """The event on a line of a stream, with its blobs as bytes; None for a line without an event."""
     found = event_of(line)
     return None if found is None else {found[0]: from_wire(*found)}
 
 
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
-    """The line of one frame that arrived; the line re-encodes to exactly `data`."""
+    """The line for one received frame; `data` are the frame's bytes, which can be made again from the line."""
     line: Line = {"t": at}
     try:
         name, members, padding = read_event(frame)
@@ -157,7 +160,7 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         return line
     try:
         dump(members)
-    except ValueError:  # a number that JSON cannot carry
+    except ValueError:  # NaN or infinity, which JSON does not allow
         return {"t": at, "frame": base64.b64encode(data).decode()}
     return line | _as_it_came(name, frame, data)
 
@@ -168,14 +171,15 @@ def bytes_line(data: bytes, at: int) -> Line:
 
 
 def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
-    """The usual frame of an event from its JSON."""
+    """The bytes of the usual frame for an event, whose members are given as JSON."""
     return encode_event({name: from_wire(name, members)}, padding)
 
 
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
-    """The bytes that a line of a stream stands for: those it keeps, unless its event was edited since.
+    """The bytes that a line of a stream stands for.
 
-    `event` is the event of the line, blobs as bytes.
+    Exact bytes kept on the line are ignored if the event on the line was edited since. `event` is this event, with its
+    blobs as bytes.
     """
     if event is not None and "payload" not in line and "frame" not in line:
         return encode_event(event, line.get("p"))

@@ -1,4 +1,4 @@
-"""Which exchange of a recording answers a request: the next in order, the exact one, or one of the same shape."""
+"""The rules by which an exchange of a recording answers a request: next in order, equal, or equal in shape."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _kind_of(block: Mapping[str, Any]) -> str:
 
 
 _Links = dict[str, int]
-"""Ids -> the number of each in the order of appearance."""
+"""Id, as JSON text -> its number in order of appearance."""
 
 
 def _number(links: _Links, id: object) -> int:
@@ -48,7 +48,7 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Roles, kinds of blocks, names of used tools; each toolUseId is replaced by its number in order of appearance."""
+    """The roles, kinds of blocks and names of used tools. Each toolUseId becomes its number in order of appearance."""
     links: _Links = {}
     return [
         {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
@@ -99,7 +99,7 @@ _LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """The members that contain ids in a body that is no Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""The members of which only the presence is compared in a body that is no Converse conversation."""
+"""The members whose values are not compared, only their presence, in a body that is no Converse conversation."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
@@ -177,7 +177,7 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
-    """A match key with the replacements that recording makes, and with account ids numbered everywhere."""
+    """A copy of a match key, with the same replacements as in a recording and with numbered account ids."""
     from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
@@ -217,7 +217,7 @@ def _without_accounts(text: str, like: str | None = None) -> str:
 
 
 def with_accounts_equal(value: object) -> Any:
-    """A JSON value with its account ids numbered, so that equivalent ones are equal. Raises RecursionError."""
+    """A JSON value with its account ids numbered, so that other account ids do not matter. Raises RecursionError."""
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
@@ -279,7 +279,7 @@ def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests exactly if they match by the rule."""
+    """A text that is equal for two requests if, and only if, they match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:
@@ -289,8 +289,8 @@ def key(rule: Match, asked: MatchKey) -> str:
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
     """Whether two keys are equal except for numbers that are stand-ins of account ids in the recorded key.
 
-    Only another exchange of the recording may have shown that such a number is an account id. With `secrets`, `***` in
-    the recorded key matches any text: a text that was secret during recording need not be secret during replay.
+    Such a number may be an account id only because of an ARN in another exchange of the recording. If `secrets` is
+    true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True

@@ -1,4 +1,4 @@
-"""Images, documents, videos and audio beside a recording, each in a file of its own, named by its hash.
+"""Images, documents, videos and audio beside a recording, each in a separate file with its hash as the name.
 
 In the recording `trip.jsonl`, `{"$media": "trip.media/9f86d081884c7d65.png"}` replaces the base64 of such bytes: an
 object where AWS has a string. A recorded object that itself has this key is written one level deeper,
@@ -26,7 +26,7 @@ MARK: Final = f'"{KEY}"'
 """A text that every recording with media files contains."""
 
 THRESHOLD: Final = 4096
-"""The longest base64, in characters, that stays on its line."""
+"""The length, in characters, of the longest base64 that stays on its line."""
 
 FOLDER_SUFFIX: Final = ".media"
 
@@ -50,10 +50,11 @@ def folder_of(recording: Path) -> str:
 
 
 def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[str, bytes]]:
-    """The lines without long media, and these media by file name, relative to the recording's folder.
+    """The lines with references in place of long media, and the bytes of these media by file name.
 
-    AWS's model defines which members are media; in a body that it does not describe, of InvokeModel for instance, every
-    base64 string is media. Media in an event whose exact bytes are kept stays on its line.
+    A file name is relative to the recording's folder. AWS's model defines which members are media; in a body that the
+    model does not describe, for instance of InvokeModel, every base64 string is media. Media in an event whose exact
+    bytes are kept stays on its line.
     """
     files: dict[str, bytes] = {}
 
@@ -99,7 +100,7 @@ def _keys(line: Line) -> tuple[str, ...]:
 
 
 def _with_media(value: Any, find: Callable[[str], object]) -> Any:
-    """A value in which the result of `find` for the file name replaces each reference to a media file."""
+    """A copy of a value; each reference to a media file is replaced by the result of `find` for the file name."""
     if is_object(value) and value.keys() == {KEY}:
         inner = value[KEY]
         if isinstance(inner, str):
@@ -109,7 +110,7 @@ def _with_media(value: Any, find: Callable[[str], object]) -> Any:
 
 
 def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, str], Any]) -> Any:
-    """A value in which the result of `aside`, called with the text and its format, replaces each long base64 text."""
+    """A copy of a value; each long base64 text is replaced by the result of `aside`, called with text and format."""
     if isinstance(value, str):
         is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
         return aside(value, format) if is_media else value

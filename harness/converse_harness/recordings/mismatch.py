@@ -39,7 +39,8 @@ _RULES: Final[Mapping[Match, str]] = {
 class State:
     """A recording while it is played; `used` contains for each exchange the numbers of the calls that it answered.
 
-    `asked` returns the match key of an exchange, counted from 0; `key` returns the text that a rule compares.
+    Both functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key`
+    returns the text that a rule compares. `again` is the command that records the session again.
     """
 
     path: Path
@@ -90,7 +91,7 @@ def _calls(numbers: Sequence[int]) -> str:
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
-    """The exchanges `fits`, which were played, and the exchanges that are left, as text."""
+    """A text that lists the exchanges `fits`, which were played, and the exchanges that were not played."""
     told: list[str] = []
     for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
         more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
@@ -116,7 +117,7 @@ def summary(asked: MatchKey) -> str:
         return head
     try:
         last = " + ".join(map(summarize_block, messages[-1].get("content", ())))
-    except (AttributeError, TypeError):  # a recording may be edited
+    except (AttributeError, TypeError):  # an edited recording may contain values of other types
         last = "?"
     return f"{head}, {len(messages)} message{'s' * (len(messages) > 1)}, last: {last}"
 
@@ -125,9 +126,10 @@ def summary(asked: MatchKey) -> str:
 
 
 def _nearest(state: State, asked: MatchKey) -> int:
-    """The index of the most similar exchange: same operation, not yet played, same labels, as many messages.
+    """The index of the exchange that is most similar to a call; with the rule "order", the first one not yet played.
 
-    With the rule "order" this is the next exchange.
+    The criteria, the most important one first: same operation, not yet played, same path labels, similar number of
+    messages, and number of equal values.
     """
     if state.rule == "order" and state.following is not None:
         return state.following
@@ -154,7 +156,7 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """The path and value of everything in a request that is no object or list, with the number of occurrences."""
+    """The path and value, as text, of each value in a request that is no object or list, and how often it occurs."""
     found: Counter[str] = Counter()
     waiting: list[tuple[str, Any]] = [("", asked.request)]
     while waiting:
@@ -168,11 +170,11 @@ def _leaves(asked: MatchKey) -> Counter[str]:
     return found
 
 
-# What differs
+# The differences from the nearest exchange
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """The nearest exchange, the differences, and the results of other rules, as text."""
+    """A text with the nearest exchange, its differences from the call, and the results of other rules."""
     number = _nearest(state, asked)
     told = {
         "nearest": [_row(state, number)],
@@ -183,7 +185,7 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences that prevent a match by the rule; differing blocks and messages are given in full."""
+    """The differences that prevent a match by the rule. With "shape", differing messages are shown with their texts."""
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
         found = list(differences(old, new))

@@ -1,4 +1,4 @@
-"""The record modes, as in vcrpy: a session is played, recorded or both. At its end it is saved or set aside."""
+"""The record modes, as in vcrpy: a session is played, recorded, or both, and then saved or set aside."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def open_session(
     again: str = "",
     redaction: Redaction | None = None,
 ) -> OpenedRecording:
-    """Open the session at `path` by its mode: a recording to play, a writer for all other calls, or both.
+    """Open the session at `path`: return a recording to play, a writer that records other calls, or both.
 
-    `required`: an exchange that is not played fails the test. `again` is the command that records the session again,
-    `redaction` the replacements in what is recorded. Nothing is written before `SessionWriter.save`. Raises
-    MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is no recording,
-    and ReplyError for an invalid `match` or `pace`.
+    If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
+    session again. `redaction` makes the replacements in recorded calls. Nothing is written before `SessionWriter.save`.
+    Raises MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is no
+    recording, and ReplyError for an invalid `match` or `pace`.
     """
     from converse_harness.recordings.play import check_how, recording
     from converse_harness.recordings.redaction import Redaction
@@ -66,13 +66,13 @@ def open_session(
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
     if mode == "new_episodes":
-        found.check()  # the whole file will be written again
+        found.check()  # the whole file is written again, so every exchange must be valid
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 
 
 class Unrecorded(Queue):
-    """A queue that answers no call, in place of a missing recording; a test without calls does not need one."""
+    """A queue in place of a missing recording. It answers no call; a test without calls needs no recording."""
 
     def __init__(self, name: str, why: tuple[str, str]) -> None:
         super().__init__(name)
@@ -96,8 +96,8 @@ class Unrecorded(Queue):
 class SavedRecording:
     """The result of saving the exchanges of a session.
 
-    `path` is the file that contains them, None if there is none; `problem` describes what went wrong and where the
-    exchanges are; `masked` lists the places in the file where `***` replaces a secret.
+    `path` is the file that contains the exchanges, or None if they are in no file. `problem` describes an error and
+    where the exchanges are now. `masked` lists the places in the file where `***` replaces a secret.
     """
 
     exchanges: int
@@ -107,7 +107,10 @@ class SavedRecording:
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
-    """Write a session, depending on how its test ended. A session without answers leaves the old file unchanged."""
+    """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
+
+    A session without answers is not saved, and its old file stays unchanged.
+    """
     from converse_harness.recordings.safe import said_of_masked
 
     exchanges = len(writer.answered)

@@ -20,7 +20,7 @@ _MESSAGES: Final = "messages"
 
 
 def written_once(lines: Sequence[Line]) -> list[Line]:
-    """The lines of a file as they are written: each part stands before the first call that contains it.
+    """The lines of a file as they are written: each part of a request is a line before the first call that contains it.
 
     If a client sends the message of an answer back unchanged, the call refers to this answer.
 
@@ -37,7 +37,7 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """The index of the first line of each exchange, and its lines, which end before the next call or part."""
+    """For each exchange, the index of its first line, and its lines. An exchange ends before the next call or part."""
     starts = _starts(lines)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         if "call" in lines[start]:
@@ -62,7 +62,7 @@ class _Names:
         self._answers: list[Sequence[Line]] = []
 
     def written(self, exchange: Sequence[Line]) -> Iterator[Line]:
-        """The lines of an exchange, preceded by its parts that are new in the file."""
+        """The lines of an exchange, after the lines of those of its parts that are not yet in the file."""
         call, *answer = exchange
         request = call.get("request")
         self._answers.append(exchange)
@@ -86,7 +86,7 @@ class _Names:
         yield from [*parts, made | {"request": left} if left else made, *answer]
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
-        """The name of a part, which is added to `parts` if it is a new one."""
+        """The name of a part. The line of a new part is added to `parts`."""
         key = kind, _text(value)
         if key not in self._known and kind == MESSAGE and is_object(value) and value.get("role") == "assistant":
             self._know_answers()
@@ -129,7 +129,10 @@ def _as_json(value: Any) -> Any:
 def _conversation(
     call: Line, request: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """The object of a request that contains the messages, and a function that puts another object in its place."""
+    """The object in a request that contains the messages, and a function.
+
+    The function returns the request with another object in place of this one.
+    """
     asked = request.get("input")
     inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None
     if not is_object(inner):
@@ -139,7 +142,7 @@ def _conversation(
 
 
 class MissingPart(ValueError):
-    """A call refers to a part or answer that is missing or is there twice; the message describes the problem."""
+    """A call refers to a missing part or answer, or contains a part twice; the message describes the problem."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ _RECORDED: Final = "recorded"
 class Recording:
     """A recorded session, made by `recording`; it can be used wherever replies can, any number of times.
 
-    `match`, `pace` and `redaction` are those of `recording`. `required`: an exchange that is not played fails the test.
-    `again` is the command that records the session again, for messages.
+    `match`, `pace` and `redaction` are the arguments of `recording`. If `required` is true, an exchange that is not
+    played fails the test. `again` is the command that records the session again; messages contain it.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class Recording:
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """The match key of an exchange, counted from 0; if `numbered`, numbers replace all account ids."""
+        """The match key of an exchange by its index; if `numbered`, in the form in which `as_recorded` returns it."""
         asked = asked_in(self.exchanges[number])
         return as_recorded(asked) if numbered else asked
 
@@ -99,7 +99,7 @@ class Playing(Queue):
         self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
 
     def next(self, call: Call) -> Slot | None:
-        """The exchange that answers a call; with "shape", an unplayed exchange with an equal request comes first.
+        """The exchange that answers a call; with "shape", an unplayed exchange with an equal request is preferred.
 
         The search uses an index, because a client may make thousands of calls.
         """
@@ -188,13 +188,13 @@ class Playing(Queue):
 def recording(
     path: str | Path, *, match: Match = "shape", pace: float | str = 0.0, redaction: Redaction | None = None
 ) -> Recording:
-    """A recorded session, usable wherever replies are: `fake.script(recording("recordings/weather.jsonl"))`.
+    """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
 
     `match` is the rule by which an exchange answers a call: "order", "exact" or "shape". `pace` is "recorded" or the
-    factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording: a call
-    equals a recorded call if they differ only in these. Raises DamagedRecording for a file that is no recording,
-    ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning, or bytes that are
-    replayed unchanged, had to be masked.
+    factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they are
+    also made in a call before it is compared. Raises DamagedRecording for a file that is no recording, ReplyError for a
+    missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that are replayed
+    unchanged.
     """
     factor = check_how(match, pace)
     where = Path(path)
@@ -215,11 +215,11 @@ def recording(
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
-"""The path of a text that is useless once masked: a signature, encrypted reasoning, or raw bytes."""
+"""Matches the path of a text that is useless once masked: a signature, encrypted reasoning, or raw bytes."""
 
 
 def check_how(match: object, pace: Any) -> float:
-    """The factor for the recorded pauses. Raises ReplyError for an invalid `match` or `pace`."""
+    """Check the arguments and return the factor for recorded pauses. Raises ReplyError for an invalid argument."""
     if match not in MATCHES:
         raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
     if pace == _RECORDED:

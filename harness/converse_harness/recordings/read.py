@@ -1,7 +1,7 @@
 """Reading a recording: the whole file at once, or each exchange when it is first used.
 
-A file with thousands of exchanges opens quickly: finding where they begin needs no JSON decoding, and nearly every
-call uses the next exchange. Both ways of reading raise the same errors.
+A file with thousands of exchanges opens quickly, because the first lines of the exchanges are found without decoding
+JSON, and nearly every call needs only the next exchange. Both ways of reading raise the same errors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from converse_harness.recordings.replies import Answer, RecordedExchange, Record
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
-"""The deepest nesting of a line, which adds levels around recorded JSON and around references to media."""
+"""The deepest nesting of a line: that of recorded JSON, and the levels added around it and for references to media."""
 
 _BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
-    """A file that is no valid recording of this version: `path`, `line` (from 1), `problem` and `advice`."""
+    """A file is no valid recording of this version; `path`, `line` (from 1), `problem` and `advice` are the details."""
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}")
@@ -50,7 +50,8 @@ class DamagedRecording(DamagedData):
 def read(path: Path, *, legal: bool = True) -> RecordedSession:
     """The session in a file. Raises DamagedRecording, and OSError for a file that cannot be read.
 
-    `legal`: an answer that AWS would not have sent raises too, unless its call declares `faults`.
+    If `legal` is true, DamagedRecording is also raised for an answer that AWS would not have sent, unless its call
+    declares `faults`.
     """
     return parse(text_of_file(path), path, legal=legal)
 
@@ -69,7 +70,7 @@ def text_of_file(path: Path) -> str:
 def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
     """The session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
-    `legal` as for `read`.
+    `legal` has the same meaning as for `read`.
     """
     rows = Rows(text, path)
     lines = [*map(rows.line, rows.numbers)]
@@ -93,14 +94,14 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange made of these lines; `at` is the number of the first line in the file."""
+    """The exchange made of these lines; `at` is the line number, in the file, of the first of them."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
 
 
 def violations(session: RecordedSession) -> Iterator[Problem]:
-    """The content that AWS would not have sent, in the answers whose calls declare no `faults`."""
+    """A problem for each thing that AWS would not have sent, in the answers whose calls declare no `faults`."""
     return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
 
 
@@ -217,12 +218,12 @@ def _check_header(header: Line, path: object) -> None:
     raise DamagedRecording(path, 1, problem, advice)
 
 
-# Each exchange when it is used
+# Reading of each exchange when it is first used
 
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""How every line except the header begins, unless somebody changed the order of its keys or its spaces."""
+"""How the lines of calls, parts and answers begin, unless somebody changed their spaces or the order of their keys."""
 
 _MASKED: Final = '"masked"'
 
@@ -244,9 +245,9 @@ def open_text(text: str, path: object = "<recording>") -> RecordedSession:
 
 
 class _OpenFile(Rows):
-    """The lines of a recording, and the numbers of the lines with which its exchanges begin.
+    """The lines of a recording; `starts` contains the line number of each call, found without decoding JSON.
 
-    These are found without decoding if the file `is_usual`, which means: formatted as the recorder writes it.
+    `is_usual`: whether the file is formatted as the recorder writes it; if not, `starts` may be wrong.
     """
 
     def __init__(self, text: str, path: object) -> None:
@@ -289,7 +290,7 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """The lines of the answer to the call on line `at`; if it has no answer, the line after the call, if any."""
+        """The lines of the answer to the call on line `at`; if there is no answer, the next line, whatever it is."""
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 

@@ -1,7 +1,7 @@
 """Replace account ids, secrets and the user's patterns in a recording before it is written.
 
-Each replacement is made in the event and in the bytes kept beside it; if these then decode to another event, they are
-dropped, because the event on the line counts.
+Each replacement is made in an event and in the exact bytes kept on the same line. If these bytes then decode to another
+event, they are dropped, because the event is the valid one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
     | KINDS_OF_LINES["header"].keys.keys()
 )
-"""The keys of lines whose values never change."""
+"""The keys of lines in whose values nothing is ever replaced."""
 
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
@@ -52,7 +52,7 @@ _EXPECTED: Final = frozenset(kind.name for kind in KINDS if kind.masked)
 
 
 class Redacted(NamedTuple):
-    """The lines of a recording after the replacements, and the secrets that were in them before."""
+    """The lines of a recording after the replacements, and the secrets found in the lines before masking."""
 
     lines: list[Line]
     found: list[Leak]
@@ -64,7 +64,7 @@ class Redacted(NamedTuple):
 
 
 FindChanges = Callable[[str], list[Change]]
-"""Finds the changes to a text, in their order."""
+"""A function that returns the changes to make in a text, in order."""
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
@@ -72,11 +72,11 @@ _NESTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    r"""Replacements in recordings, beside account ids and secrets, which are always replaced.
+    r"""The user's replacements in recordings. Account ids and secrets are always replaced, even without a Redaction.
 
-    `replacements` maps texts and compiled patterns to their replacements, which are made everywhere in requests and
-    answers and in this order; one for a pattern may refer to its groups (`\1`). Raises ReplyError for anything else,
-    and for a pattern that matches the empty text.
+    `replacements` maps texts and compiled patterns to their replacements. They are made in this order, everywhere in
+    requests and answers. The replacement of a pattern may refer to the pattern's groups (`\1`). Raises ReplyError for
+    values of other types, and for a pattern that matches the empty text.
 
     >>> redaction = Redaction({"ada@example.com": "user@example.com", re.compile(r"ticket-\d+"): "ticket-0"})
     >>> redaction.normalised({"text": "ada@example.com about ticket-4711"})
@@ -91,9 +91,9 @@ class Redaction:
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
-        r"""A redaction from lines of a configuration file, `pattern => replacement`, each a regular expression.
+        r"""A redaction from lines of a configuration file; a line is `regular expression => replacement`.
 
-        Empty lines are left out. Raises ReplyError.
+        Empty lines are ignored. Raises ReplyError for an invalid line.
 
         >>> Redaction.of_lines([r"cust-\d+ => cust-1"]).normalised("for cust-4711")
         'for cust-1'
@@ -101,10 +101,10 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """The lines of a recording, ready to be written; the first `kept` lines were written before.
+        """The lines of a recording after all replacements; the first `kept` lines were written before.
 
-        `own` are the secrets of this process, which are masked like those of any kind. A secret that cannot be masked
-        where it stands, in a zip for instance, is still there: search the lines again.
+        `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
+        cannot be masked in its place, for instance in a zip file; search the lines again.
         """
         made = list(lines)
         if self.replacements:
@@ -116,10 +116,10 @@ class Redaction:
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
-        """A request, or any JSON, for comparison with recorded ones: the same replacements, accounts numbered.
+        """A request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
 
-        Account ids are those of ARNs, and stand-ins of recordings; they are numbered as they appear in this request.
-        For a recorded request, in which everything is replaced already, use `normalised` of an empty Redaction.
+        Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
+        A recorded request already contains the replacements; use `normalised` of an empty Redaction for it.
         """
         if self.replacements:
             request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
@@ -132,7 +132,7 @@ class Redaction:
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
-    """Find a text, or a pattern's matches, to be replaced by `new`."""
+    """A function that returns the changes that replace a text, or each match of a pattern, by `new`."""
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
@@ -171,7 +171,7 @@ def _check(given: Any, new: Any) -> None:
 
 
 class Cleaned(NamedTuple):
-    """A text without secrets, the kinds found in it, and the found values as they were spelled in it."""
+    """A text with masked secrets, the kinds of these secrets, and their values as spelled in the original text."""
 
     text: str
     kinds: tuple[str, ...] = ()
@@ -179,10 +179,10 @@ class Cleaned(NamedTuple):
 
 
 def without_secrets(text: str, own: Collection[str]) -> Cleaned:
-    """A text with its secrets masked; `own` are the secrets of this process, also found with their middle cut out.
+    """A text with its secrets masked; `own` contains the secrets of this process, found even with their middle cut out.
 
-    If a secret cannot be masked alone (in a zip), its whole line is masked; if it comes in pieces, all lines of JSON;
-    and if need be the whole text.
+    If a secret cannot be masked alone (in a zip file, for instance), its whole line is masked. If the secret is split
+    into pieces, all lines of JSON are masked. If this is not enough, the whole text is masked.
 
     >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
     'AWS_ACCESS_KEY_ID is ***'
@@ -199,7 +199,7 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
-    if _kinds_in(made, own):  # in pieces
+    if _kinds_in(made, own):  # the secret is split into pieces
         made = LINE_OF_JSON.sub(lambda line: line[0].removesuffix(line[1]) + MASK, made)
     return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
 
@@ -215,10 +215,10 @@ class _Work:
     accounts: Accounts
     finds: tuple[FindChanges, ...]
     named: bool = False
-    """Whether a value is searched with its name in front, as in `views_of`, and with its escapes decoded."""
+    """Whether a value is searched as `name: value`, which is the form of `views_of`, and with its escapes decoded."""
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
-        """The changed lines."""
+        """A copy of the lines with the replacements made."""
         made = deepcopy([*lines])
         for group in streamed(made):
             pieces = [text for _, _, text in group]
@@ -246,12 +246,12 @@ class _Work:
         return made
 
     def _quoted(self, text: str) -> str:
-        """Replace in a part of a URL, also where it is percent-encoded."""
+        """Make the replacements in a part of a URL, also in text that is percent-encoded."""
         new, plain = self.text(text), self.text(unquote(text))
         return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
 
     def value(self, value: Any, name: str = "", *, texts: bool = True) -> Any:
-        """Replace in JSON: in its keys and numbers, and in its texts unless these are done already."""
+        """Make the replacements in the keys and numbers of a JSON value, and in its texts if `texts` is true."""
         if isinstance(value, str):
             return self._named(name, value) if texts else value
         if is_object(value):
@@ -274,7 +274,7 @@ class _Work:
         return new
 
     def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
-        """Replace in the pieces of one text; equal-length replacements stay in their pieces."""
+        """Make the replacements in one text that is split into pieces. A match may extend over several pieces."""
         new = list(pieces)
         for find in self.finds:
             changes = _deep(find, "".join(new)) if self.named else find("".join(new))
@@ -283,7 +283,7 @@ class _Work:
         return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
 
     def _run(self, run: str, depth: int) -> str:
-        """Replace in a run that may be the base64 of a text."""
+        """Make the replacements in a run of characters that may be the base64 of a text."""
         urlsafe = "-" in run or "_" in run
         padded = run + "=" * (-len(run) % 4)
         try:
@@ -297,7 +297,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _packed(self, data: bytes, depth: int, errors: str = "strict") -> bytes:
-        """Replace in a text's bytes, or in gzip of them. Raises UnicodeDecodeError."""
+        """Make the replacements in the bytes of a text, or in gzip data of a text. Raises UnicodeDecodeError."""
         if not data.startswith(GZIP):
             return self.text(data.decode(errors=errors), depth).encode(errors=errors)
         inner = b"".join(each for _, each in unpacked(data))
@@ -305,7 +305,7 @@ class _Work:
         return data if new == inner else gzip.compress(new, mtime=0)
 
     def _raw(self, data: bytes) -> bytes:
-        """Replace in a frame, which gets new checksums, or in any other bytes."""
+        """Make the replacements in a frame, whose checksums are then computed again, or in any other bytes."""
         try:
             frame = decode(data)
         except DamagedData:
@@ -324,7 +324,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Replace in the base64 pieces of bytes that are no whole frame."""
+        """Make the replacements in bytes that are no whole frame; each piece of these bytes is given in base64."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]
@@ -334,7 +334,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
-    """Finders that mask the found kinds of secrets, given by name."""
+    """The functions that find and mask the secrets of these kinds, which are given by name."""
     if OWN_SECRET in kinds:
         yield lambda text: _masked(own_spans(text, own))
     for kind in _MASKED:
@@ -354,7 +354,11 @@ def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
 
 
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
-    """Apply changes to the pieces of one text; a change of length goes into the piece where it begins."""
+    """Apply changes to one text that is split into pieces.
+
+    A replacement as long as the replaced text is split at the same positions; any other one goes into the piece where
+    it begins.
+    """
     at = 0
     for piece in pieces:
         end = at + len(piece)
@@ -375,7 +379,7 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """A mask for each span, and one mask for spans that overlap."""
+    """The changes that mask these spans; spans that overlap get one mask together."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

@@ -1,4 +1,4 @@
-"""One exchange of a recording, which is a request and its answer as lines, and the Reply that repeats the answer."""
+"""The exchanges of a recording (each a request and its answer, as lines), and the Reply that repeats an answer."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from converse_harness.stream.http import (
 )
 
 Answer = tuple[Line, tuple[Line, ...], Line | None]
-"""The lines of an answer: its head, its events, and its end, or None if it ended well."""
+"""The lines of an answer: the head, the events of the stream, and the bad end (None if the answer ended well)."""
 
 
 class RecordedExchange:
     """One request and its answer.
 
-    `at` is the number of its first line in the file, counted from 1; `call` is this line, with the whole request;
-    `head` the line of the answer's head, or of the failure in its place; `events` the lines of its stream; `end` the
-    line of a bad end, None if the answer ended well.
+    `at` is the number, from 1, of the line of the call in the file. `call` is this line, with the whole request. `head`
+    is the line of the answer's head, or of the failure in its place. `events` are the lines of the answer's stream.
+    `end` is the line of a bad end, or None if the answer ended well.
     """
 
     __slots__ = ("_answer", "_call", "at")
@@ -46,7 +46,7 @@ class RecordedExchange:
 
     @classmethod
     def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
-        """An exchange read on demand: `call()` returns its call, and `answer` returns the answer to this call."""
+        """An exchange that is read on demand: `call` returns the line of the call, `answer` the answer to this line."""
         exchange = cls(at, {}, {})
         exchange._call, exchange._answer = call, answer
         return exchange
@@ -54,7 +54,7 @@ class RecordedExchange:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordedExchange) and (self.at, *self.lines()) == (other.at, *other.lines())
 
-    __hash__ = None  # type: ignore[assignment]  # its lines are dicts
+    __hash__ = None  # type: ignore[assignment]  # lines are dicts, which are not hashable
 
     @property
     def call(self) -> Line:
@@ -92,7 +92,7 @@ class RecordedExchange:
 
     @property
     def model_id(self) -> str:
-        """The model id, empty where the operation has none."""
+        """The model id; empty if the operation has none."""
         return str(self.call.get("modelId", ""))
 
     @property
@@ -117,7 +117,7 @@ class RecordedExchange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSession:
-    """The content of a file: its header line and its exchanges. `has_masks`: these may contain masked secrets."""
+    """The content of a file: its header line and its exchanges. `has_masks`: an exchange may contain masked secrets."""
 
     header: Line
     exchanges: tuple[RecordedExchange, ...]
@@ -125,7 +125,7 @@ class RecordedSession:
 
 
 _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
-"""A pattern in request ids that a recorder has masked; the request ids of AWS are UUIDs."""
+"""Matches a request id that a recorder has masked. The request ids of AWS are UUIDs, which never match."""
 
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
 """The members of a Converse response beside message and stop reason, in the order of `assemble`'s Response."""
@@ -140,7 +140,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream; StreamChunks, which is faster to send, if each chunk is one event without a pause."""
+    """The chunks of a stream. They are StreamChunks, which is sent faster, if each chunk is one event without pause."""
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
     if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):
@@ -201,7 +201,7 @@ def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str
 
 
 def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:
-    """The body of the Reply: a message, events or an error, or else a short description."""
+    """The body of the Reply: a message, events or an error; for any other answer, a short description."""
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))

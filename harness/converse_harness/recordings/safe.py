@@ -1,4 +1,4 @@
-"""The lines of a session that may be written: secrets are masked; an exchange in which they cannot be is left out."""
+"""Make lines safe to write: mask the secrets, and leave out an exchange if a secret in it cannot be masked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LeftOut(NamedTuple):
 
 
 class SafeLines(NamedTuple):
-    """Lines without secrets; `masked` are the places of masked secrets in `lines`, `left_out` the missing exchanges."""
+    """Lines without secrets. `masked` are the places of masked secrets; `left_out` are the exchanges not in `lines`."""
 
     lines: list[Line]
     masked: tuple[Leak, ...] = ()
@@ -38,7 +38,7 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
-    """The lines of a file as they may be written; the first `kept` lines were written before, and all of them stay."""
+    """The lines of a file without secrets. The first `kept` lines were written before, and none of them is left out."""
     own = own_secrets()
     redacted = redaction.redacted(lines, kept, own)
     made, masked = redacted.lines, list(redacted.unexpected)

@@ -1,6 +1,6 @@
-"""An exchange as rows for people: the request, then the answer with times, and its texts in the pieces that arrived.
+"""Rows that show an exchange to people: the request, then the answer with times, its texts in the received pieces.
 
-Nothing here relies on a legal answer: whatever cannot be interpreted is shown as JSON.
+The answer need not be legal: a part that cannot be interpreted is shown as JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
 
 _NOTHING_DONE: Final = "NONE"
-"""The action in a guardrail's finding that changed nothing."""
+"""The `action` of a guardrail finding that changed nothing in the conversation."""
 
 _COUNTED: Final = {
     "inputTokens": "in",

@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import Any, Final
 
 GZIP: Final = b"\x1f\x8b"
-"""gzip's prefix."""
+"""The first two bytes of gzip data."""
 
 MAX_BODY: Final = 64 * 1024 * 1024
 MAX_FILE: Final = 512 * 1024 * 1024
-"""Most bytes of an unpacked body, and of an unpacked file."""
+"""The maximum number of bytes of a decompressed body, and of a decompressed file."""
 
 _STEP: Final = 64 * 1024
-"""Bytes per call of a decoder that can limit its output."""
+"""The maximum number of bytes that the Brotli decoder returns per call."""
 
 
 class CannotUnpack(ValueError):
@@ -24,7 +24,7 @@ class CannotUnpack(ValueError):
 
 
 def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
-    """Decode data in an HTTP content coding of CODINGS. Raises CannotUnpack."""
+    """Decompress data in an HTTP content coding of CODINGS. Raises CannotUnpack, also for more than `most` bytes."""
     try:
         made = CODINGS[coding](data, most)
     except ModuleNotFoundError as error:
@@ -52,7 +52,7 @@ def _deflate(data: bytes, most: int) -> bytes:
     try:
         return _inflated(data, zlib.MAX_WBITS, most)[0]
     except zlib.error:
-        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send it without zlib's head
+        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send the data without the header of zlib
 
 
 def _inflated(data: bytes, bits: int, most: int) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""Write a fake's session to a file, which replaces the old file completely or not at all."""
+"""Write a fake's session to a file. The old file is replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def header() -> Line:
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """The text of a file that holds these lines."""
+    """The text of a file that contains these lines."""
     return "".join(f"{dump(line)}\n" for line in lines)
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Replace a file by this content, atomically. Raises OSError, and then leaves nothing behind.
+    """Replace a file by this content, atomically. Raises OSError; then no partial file is left behind.
 
-    The file gets the usual rights of a new file: with those of a temporary file, other users could not read it.
+    The file gets the usual permissions of a new file, not those of a temporary file, which other users cannot read.
     """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,11 +79,11 @@ def write(path: Path, content: str | bytes) -> None:
 
 _PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 _ABANDONED: Final = 60.0
-"""Seconds after which a partial file counts as abandoned: its writer was killed."""
+"""The age in seconds from which a partial file counts as abandoned, because its writer was killed."""
 
 
 def _remove_abandoned(folder: Path, before: float) -> None:
-    """Remove partial files of killed writers; ages are by the file system's clock."""
+    """Remove the partial files of killed writers: those modified before `before`, by the file system's clock."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -123,13 +123,13 @@ if sys.platform == "win32":
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock a file that is never removed, among the temporary files: Windows locks no folders."""
+        """Lock a file in the temporary folder, because Windows cannot lock folders. This file is never removed."""
         digest = hashlib.sha256(str(folder.resolve()).casefold().encode()).hexdigest()[:16]
         name = Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock")
         with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
             is_locked = False
             while not is_locked:
-                with suppress(OSError):  # it gives up after ten seconds
+                with suppress(OSError):  # msvcrt.locking gives up after ten seconds; the loop tries again
                     msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
                     is_locked = True
             try:
@@ -149,8 +149,8 @@ else:
         """
         handle = os.open(folder, os.O_RDONLY)
         try:
-            # A network file system may have no such locks. Files are still replaced atomically there, but if two
-            # processes add to one file at once, one may lose.
+            # A network file system may have no such locks. Files are still replaced atomically there, but of two
+            # processes that add to one file at once, one may overwrite the exchanges of the other.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -172,10 +172,10 @@ class ForwardedExchange:
     response: HttpResponse = _UNANSWERED
     """Empty: the real service sends the answer."""
     taken: SentChunks = field(default_factory=SentChunks)
-    """Empty: see `captured`."""
+    """Empty: `captured` contains the sent chunks."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Report how the answer ended; only the first one counts."""
+        """Report how the answer ended; only the first report counts."""
         if self.call.answered.outcome == "still running":
             self.captured.running = False
             self.call.answered.outcome = outcome
@@ -187,12 +187,12 @@ AnyExchange = Exchange | ForwardedExchange
 
 @dataclass(slots=True, eq=False)
 class SessionWriter:
-    """The forwarded calls and their answers; for several threads.
+    """The forwarded calls of a session and their answers. Several threads may use one writer at the same time.
 
-    `save` writes them to `path`, any number of times; `before` are the exchanges that the file already had. With
-    `keeps`, `save` first reads the file again, because another process may have added exchanges meanwhile. `redaction`
-    makes the replacements. Lines that differ from the replaced file only by padding, times and ids stay as they were
-    there, unless `exact` is true.
+    `save` writes them to `path`, any number of times. `before` are the exchanges that the file already contained. If
+    `keeps` is true, `save` first reads the file again, because another process may have added exchanges to it.
+    `redaction` makes the replacements. Unless `exact` is true, a line that differs from the old line only in padding,
+    times or ids is written as the old line.
     """
 
     path: Path
@@ -204,13 +204,13 @@ class SessionWriter:
     written: SafeLines = field(default_factory=lambda: SafeLines([]))
     """The result of the last save: lines, places of masks, and exchanges left out."""
     _own: Counter[str] = field(default_factory=Counter[str])
-    """Exchanges of its own in a file that it keeps."""
+    """The exchanges, as text, that this writer added to a file when `keeps` is true."""
     _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
-    """Old lines of each replaced file."""
+    """Path of a replaced file -> the lines that it contained before the first save."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Register a call to be forwarded; `request` is its request with unmasked secrets."""
+        """Register a call to be forwarded; `request` is the request of this call, with unmasked secrets."""
         if request is not None:
             remember(*header_secrets(request.headers))
         captured = CapturedExchange(call.request, call.operation, running=True)
@@ -222,7 +222,7 @@ class SessionWriter:
     def lines(self) -> SafeLines:
         """The redacted lines of the file: header, exchanges before, captured exchanges.
 
-        An unfinished answer is included as far as it came; a call without any answer is left out.
+        An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
         lines = [header()]
         for exchange in self.before:
@@ -234,7 +234,7 @@ class SessionWriter:
 
     @property
     def left_out(self) -> list[CapturedExchange]:
-        """Exchanges that the last save left out for a secret."""
+        """The exchanges that the last save left out because of a secret."""
         answered = self.answered
         return [answered[each.number - len(self.before)] for each in self.written.left_out]
 
@@ -246,8 +246,8 @@ class SessionWriter:
     def save(self, path: Path | None = None) -> None:
         """Write to the file, or to `path` instead.
 
-        Raises OSError, and DamagedRecording if a file that it keeps cannot be read; then the old file stays. Raises
-        SecretFound if an exchange is left out for a secret; the others, if any, are written before that.
+        Raises OSError, or DamagedRecording if `keeps` is true and the old file is invalid; then the old file is
+        unchanged. Raises SecretFound after writing if an exchange was left out because of a secret.
         """
         path = path or self.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -265,7 +265,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines that replace a file; equivalent old lines stay, however often the session is saved."""
+        """The lines that replace a file. Equivalent lines from before the first save stay, also at later saves."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -283,7 +283,7 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """`safe` with the line numbers of masks as in the file, where parts have lines of their own."""
+    """A copy of `safe` in which the line numbers of masks count the additional lines for parts in the file `text`."""
     if not safe.masked:
         return safe
     numbers = [number for number, row in enumerate(text.split("\n"), 1) if not row.startswith('{"part"')]
@@ -291,7 +291,10 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """The exchanges of others; among equal exchanges, the last ones count as own."""
+    """The exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
+
+    Of several equal exchanges, the last ones count as those of this writer.
+    """
     left, others = own.copy(), list[RecordedExchange]()
     for exchange in reversed(exchanges):
         text = _unnumbered(exchange)
@@ -309,7 +312,7 @@ def _unnumbered(exchange: RecordedExchange) -> str:
 
 
 class _Taken:
-    """The part of an answer that the client took, cached until more comes."""
+    """The part of a forwarded answer that the client has received so far, cached until more arrives."""
 
     def __init__(self, captured: CapturedExchange, number: int) -> None:
         self._captured = captured
@@ -337,7 +340,7 @@ class _Taken:
 
 
 def _summary(reply: Reply) -> str:
-    """A reply's summary; for a complete stream that of its message, not the number of events."""
+    """The summary of a reply. For a complete stream, this is the summary of its message, not the number of events."""
     if isinstance(reply.body, EventsBody):
         with suppress(StreamOrderError):
             whole = assemble(reply.body.events)

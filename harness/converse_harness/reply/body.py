@@ -56,7 +56,7 @@ class EventsBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorBody:
-    """An HTTP error in place of a stream: the name of the error shape, its status, members and additional headers."""
+    """An HTTP error as the answer: the name of the error shape, the HTTP status, the members and additional headers."""
 
     name: str
     status: int
@@ -125,7 +125,7 @@ UNPACED: Final = Pace()
 
 
 _LOOKED_AT: Final = 4000
-"""Length in characters to which a text is cut before secrets are masked; far less of the text is shown."""
+"""The number of characters to which a text is cut before its secrets are masked; far fewer of them are shown."""
 
 
 def shorten(text: str, width: int = 60) -> str:
@@ -189,7 +189,7 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 def written(
     body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
-    """Yield the calls that create a reply with these parts; hypothesis and IPython print them as its source code."""
+    """Yield the calls that create a reply with these parts; hypothesis and IPython print the calls as source code."""
     alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:

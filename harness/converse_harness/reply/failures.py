@@ -46,8 +46,9 @@ def read_timeout() -> Reply:
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail before the stream, with an HTTP error as Bedrock sends it.
 
-    `name` is any error of Bedrock Runtime or of the gateway before it; `message` defaults to the usual wording;
-    `members` are further members of the shape. An unknown error needs a `status`, 400 to 599. Raises ReplyError.
+    `name` is any error of Bedrock Runtime or of the gateway before Bedrock. `message` defaults to the usual wording.
+    `members` are further members of the error shape. An unknown error needs a `status`, 400 to 599. Raises ReplyError
+    for invalid arguments.
 
     >>> error("ModelTimeoutException")
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -75,8 +76,8 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
 def throttled(message: str | None = None, *, wording: str | None = None) -> Reply:
     """Fail with 429 ThrottlingException, which botocore and most clients retry.
 
-    `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day. Users reported the texts.
-    Raises ReplyError for others.
+    `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day. Users reported these
+    texts. Raises ReplyError for any other wording.
 
     >>> throttled().times(2)
     <Reply ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times>
@@ -93,9 +94,9 @@ def throttled(message: str | None = None, *, wording: str | None = None) -> Repl
 def context_overflow(wording: str = "input_too_long") -> Reply:
     """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not retry.
 
-    `wording` is one of `wordings.OVERFLOWS`; they differ by model, and not all clients recognise each. All known
-    clients recognise the default. Texts reported by users; input_tokens_exceeded is recorded. Raises ReplyError for
-    another one.
+    `wording` is one of `wordings.OVERFLOWS`. The wordings differ by model, and some clients do not recognise all of
+    them. All known clients recognise the default. Users reported the texts, except for input_tokens_exceeded, which was
+    recorded. Raises ReplyError for any other wording.
 
     >>> context_overflow()
     <Reply ValidationException (400) "Input is too long for requested model.">
@@ -106,7 +107,9 @@ def context_overflow(wording: str = "input_too_long") -> Reply:
 
 
 def access_denied(message: str | None = None) -> Reply:
-    """Fail with 403 AccessDeniedException: no access to the model; botocore does not retry. Text recorded.
+    """Fail with 403 AccessDeniedException: the account has no access to the model. botocore does not retry.
+
+    The default text was recorded.
 
     >>> access_denied()
     <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
@@ -115,7 +118,7 @@ def access_denied(message: str | None = None) -> Reply:
 
 
 def validation_error(message: str) -> Reply:
-    """Fail with 400 ValidationException: the request is wrong, `message` describes how; botocore does not retry.
+    """Fail with 400 ValidationException: the request is invalid. `message` is the reason; botocore does not retry.
 
     >>> validation_error("This model doesn't support tool use in streaming mode.")
     <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
@@ -124,7 +127,7 @@ def validation_error(message: str) -> Reply:
 
 
 def invalid_model_id() -> Reply:
-    """Fail with 400 ValidationException as recorded for an unknown model id; botocore does not retry.
+    """Fail with 400 ValidationException for an unknown model id, with a recorded text. botocore does not retry.
 
     >>> invalid_model_id()
     <Reply ValidationException (400) "The provided model identifier is invalid.">
@@ -133,7 +136,9 @@ def invalid_model_id() -> Reply:
 
 
 def resource_not_found(message: str | None = None) -> Reply:
-    """Fail with 404 ResourceNotFoundException: the model was retired; botocore does not retry. Text recorded.
+    """Fail with 404 ResourceNotFoundException: the model was retired. botocore does not retry.
+
+    The default text was recorded.
 
     >>> resource_not_found()
     <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
@@ -142,7 +147,7 @@ def resource_not_found(message: str | None = None) -> Reply:
 
 
 def model_timeout(message: str | None = None) -> Reply:
-    """Fail with 408 ModelTimeoutException; botocore does not retry. Text reported by users.
+    """Fail with 408 ModelTimeoutException. botocore does not retry. Users reported the default text.
 
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -153,9 +158,9 @@ def model_timeout(message: str | None = None) -> Reply:
 def model_error(
     message: str | None = None, *, original_status_code: int | None = None, resource_name: str | None = None
 ) -> Reply:
-    """Fail with 424 ModelErrorException: the model failed; botocore does not retry. Source: AWS's model.
+    """Fail with 424 ModelErrorException: the model failed. botocore does not retry. Users reported the default text.
 
-    `original_status_code` (100 to 599) and `resource_name` are its members originalStatusCode and resourceName.
+    `original_status_code` (100 to 599) and `resource_name` are the error's members originalStatusCode and resourceName.
 
     >>> model_error("It died.", original_status_code=500).body.members["originalStatusCode"]
     500
@@ -165,7 +170,9 @@ def model_error(
 
 
 def model_not_ready(message: str | None = None) -> Reply:
-    """Fail with 429 ModelNotReadyException: an imported model is loading; botocore retries. Source: AWS's model.
+    """Fail with 429 ModelNotReadyException: an imported model is loading. botocore retries.
+
+    AWS's model describes this error. The default text was written for this package.
 
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
@@ -174,7 +181,7 @@ def model_not_ready(message: str | None = None) -> Reply:
 
 
 def internal_server_error(message: str | None = None) -> Reply:
-    """Fail with 500 InternalServerException; botocore retries. Text reported by users.
+    """Fail with 500 InternalServerException. botocore retries. Users reported the default text.
 
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
@@ -183,7 +190,7 @@ def internal_server_error(message: str | None = None) -> Reply:
 
 
 def service_unavailable(message: str | None = None) -> Reply:
-    """Fail with 503 ServiceUnavailableException; botocore retries. Text recorded.
+    """Fail with 503 ServiceUnavailableException. botocore retries. The default text was recorded.
 
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
@@ -192,7 +199,9 @@ def service_unavailable(message: str | None = None) -> Reply:
 
 
 def unrecognized_client(message: str | None = None) -> Reply:
-    """Fail with 403 UnrecognizedClientException (gateway): unknown keys; botocore does not retry. Text recorded.
+    """Fail with 403 UnrecognizedClientException: AWS does not know the access key. botocore does not retry.
+
+    The gateway before Bedrock sends this error. The default text was recorded.
 
     >>> unrecognized_client()
     <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
@@ -201,7 +210,9 @@ def unrecognized_client(message: str | None = None) -> Reply:
 
 
 def invalid_signature(message: str | None = None) -> Reply:
-    """Fail with 403 InvalidSignatureException (gateway): a slow clock; botocore does not retry. Text recorded.
+    """Fail with 403 InvalidSignatureException: the client's clock is slow. botocore does not retry.
+
+    The gateway before Bedrock sends this error. The default text was recorded.
 
     >>> invalid_signature()
     <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
@@ -210,7 +221,9 @@ def invalid_signature(message: str | None = None) -> Reply:
 
 
 def expired_token(message: str | None = None) -> Reply:
-    """Fail with 403 ExpiredTokenException (gateway): old keys; botocore does not retry. Text recorded (InvokeModel).
+    """Fail with 403 ExpiredTokenException: the session token has expired. botocore does not retry.
+
+    The gateway before Bedrock sends this error. The default text was recorded from InvokeModel.
 
     >>> expired_token()
     <Reply ExpiredTokenException (403) "The security token included in the request is expired">
@@ -219,7 +232,9 @@ def expired_token(message: str | None = None) -> Reply:
 
 
 def unknown_operation(message: str | None = None) -> Reply:
-    """Fail with 404 UnknownOperationException (gateway): a wrong path; botocore does not retry. Text not recorded.
+    """Fail with 404 UnknownOperationException: the path of the request is wrong. botocore does not retry.
+
+    The gateway before Bedrock sends this error. The default text was written for this package; none was recorded.
 
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
@@ -228,7 +243,7 @@ def unknown_operation(message: str | None = None) -> Reply:
 
 
 def _worded(function: str, wording: str, wordings: Mapping[str, Wording]) -> Wording:
-    if type(wording) is not str or wording not in wordings:  # only strings are surely hashable
+    if type(wording) is not str or wording not in wordings:  # a value of another type may not be hashable
         raise ReplyError(
             f"{function}(wording={wording!r}): one of {', '.join(wordings)}. For another text use "
             f"{_OWN_WORDS[function]}."
