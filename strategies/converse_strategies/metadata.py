@@ -27,10 +27,10 @@ ROUTED: Final = (
 def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
     """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
-    `cached` selects usages with or without the counts of the prompt cache, by default both. The entries of
-    `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of botocore have no
-    `cacheDetails`. Source: the usage of all 356 recorded answers adds up like this. Each count except the total is at
-    most two million, the longest context of a model.
+    With `cached=True` every usage has counts of the prompt cache, with `cached=False` no usage has them; by default
+    some usages have them. The entries of `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older
+    versions of botocore have no `cacheDetails`. Source: the usage of all 356 recorded answers adds up like this. Each
+    count except the total is at most two million, the longest context of a model.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)

@@ -57,7 +57,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text, with the times of its first (`at`) and last (`until`) piece in milliseconds."""
+    """One printed line of a text. `at` and `until` are the times of the line's first and last piece in milliseconds."""
 
     text: str
     at: int | None

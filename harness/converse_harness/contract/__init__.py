@@ -64,15 +64,21 @@ __all__ = [
 
 
 class ConsumerContract:
-    """Subclass it as `TestSomething` and write `consume`: every case of the catalogue becomes a test of the consumer.
+    """The base class of tests of a consumer: code that reads answers of Bedrock. Each case becomes one test.
 
-    Settings are attributes of the class. `transport` is how the consumer reaches the fake: "boto" (any boto client of
-    the process), "httpx" or "server" (by URL); `operation` is the operation that it calls. `known` maps cases and
-    properties that the consumer does not handle to the reasons: their tests must fail, as with a strict xfail.
-    `time_limit` (seconds) and `most_calls` (requests) limit the consumer for one answer. `errors` maps the consumer's
-    own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a conversation that is too long.
-    `kinds` are the kinds of blocks in generated answers, `examples` is the number of answers for each property. Raises
-    ReplyError, at the line of the class, for an invalid setting.
+    Write a subclass named `TestSomething` with a method `consume`. The settings are attributes of the subclass:
+
+    * `transport`: the way to the fake: "boto" (any boto client of the process), "httpx" or "server" (by URL);
+    * `operation`: the operation that the consumer calls;
+    * `known`: maps each case or property that the consumer does not handle to the reason. The tests of these cases and
+      properties must fail, as with a strict xfail;
+    * `time_limit` and `most_calls`: the most seconds and requests that the consumer may use for one answer;
+    * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a
+      conversation that is too long;
+    * `kinds`: the kinds of blocks in generated answers;
+    * `examples`: the number of generated answers for each property.
+
+    An invalid setting raises ReplyError when Python executes the `class` statement.
 
     >>> class TestMine(ConsumerContract):
     ...     known = {"bad_crc": "it does not look at checksums"}
@@ -191,7 +197,7 @@ class ConsumerContract:
         _fail(error)
 
     def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
-        """Attach the verdict to the test for the table of verdicts, and the fake for the report of a failure."""
+        """Attach two things to the test: the verdict for the table of verdicts, and the fake for a failure report."""
         item = cast("pytest.Function", request.node)
         name = item.callspec.id
         note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))

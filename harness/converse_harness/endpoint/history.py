@@ -281,7 +281,7 @@ def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
 
 
 def texts_of(blocks: Iterable[Block]) -> list[str]:
-    """The stripped texts of some blocks, without blank ones."""
+    """The stripped texts of some blocks; blank texts are left out."""
     return [text for block in blocks if (text := str(block.get("text", "")).strip())]
 
 

@@ -37,7 +37,7 @@ OpenedFake = AbstractContextManager[object]
 Fresh = Callable[[str], OpenedFake]
 """Creates a new fake for the test method of this name; the name is empty for a decorated function."""
 Entered = Callable[..., OpenedFake]
-"""Takes a call's positional arguments and returns the context manager to enter around the call."""
+"""Takes the positional arguments of the decorated function; returns the context manager in which the function runs."""
 
 
 def under(target: Any, fresh: Fresh, made_by: str) -> Any:

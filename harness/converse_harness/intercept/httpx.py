@@ -146,13 +146,13 @@ class _Route:
         self._fake = fake
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a synchronous client. Raises the exceptions of `_to_the_others` for a request that is not for us."""
+        """Answer a synchronous client. Raises the exceptions of `_to_the_others` if other routers must answer."""
         import httpx
 
         return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer an asynchronous client. Raises the exceptions of `_to_the_others` for a request that is not for us."""
+        """Answer an asynchronous client. Raises the exceptions of `_to_the_others` if other routers must answer."""
         import httpx
 
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))

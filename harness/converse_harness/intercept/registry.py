@@ -3,11 +3,12 @@
 Only this module determines three things:
 
 * the newest open fake: `current()`;
-* the fake that must answer a boto call now: `fake_for_call()`. It is the fake that was chosen when the call began: the
-  fake of the server to whose URL the call goes; otherwise the newest fake that answers boto clients; otherwise the
-  newest fake of another transport, which refuses the call unless the call goes to this machine. A recording fake that
-  is newer than a server also gets the calls to that server. A call is refused if its fake was closed meanwhile. While
-  no fake is open, a call is also refused in a thread that outlived the fake under which the thread started or called;
+* the fake that must answer a boto call now: `fake_for_call()`. The fake is chosen when the call begins. For a call to
+  the URL of a server, it is the fake of that server, or a recording fake if one was opened after the server's fake.
+  For all other calls, it is the newest fake that answers boto clients. If no open fake answers boto clients, it is the
+  newest fake of another transport; this fake refuses the call unless the call goes to this machine. A call is also
+  refused if its fake was closed after the call began. While no fake is open, a call is refused if its thread started
+  or made calls under a fake that is closed now;
 * when botocore must be patched: from the first open fake until no fake is open, no call that began under a fake runs,
   and no thread that outlived its fake is alive; also while `stand_below` or `keep_patches` requires it.
 

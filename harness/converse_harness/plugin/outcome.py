@@ -79,7 +79,8 @@ class Hooks:
             settings.chosen(config, name)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
-        # The tally must count all tests if tests may record, or if there may be unused recordings.
+        # If tests may record, or if unused recordings may exist, the Tally (the bookkeeping of the run's recordings)
+        # must see all tests.
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()

@@ -142,7 +142,7 @@ def _cases() -> Iterable[str]:
     return CASES
 
 
-# The fixtures of samples and their variants.
+# The fixtures that return a sample value, or each variant of a sample value.
 
 _FIXTURES: Final[dict[object, str | None]] = {}
 """Maps each fixture function to its name in VARIANTS; None for the fixture of a single sample."""

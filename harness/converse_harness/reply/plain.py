@@ -119,7 +119,7 @@ def message(
             bedrock.check(shape, whole, root=name, allowing=() if strict else _FUTURE_OPTIONS)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
-    for index, event in enumerate(reply.events()):  # raises for a block without deltas, or wrong pieces
+    for index, event in enumerate(reply.events()):  # events() raises if a block has no deltas or `pieces` is wrong
         if not strict:
             _check_encodable(event, index)
         elif not sent_by_all:

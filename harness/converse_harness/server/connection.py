@@ -107,7 +107,10 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """Called when the client half-closes. asyncio then closes the connection: no known client reads after this."""
+        """Called when the client closes its sending side. asyncio then closes the whole connection.
+
+        This loses no answer: no known client still reads after it has closed its sending side.
+        """
         if self._chosen:
             self.http.receive(b"")
 

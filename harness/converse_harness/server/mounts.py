@@ -93,8 +93,8 @@ class PlainExchange:
 class MountedAnswer(NamedTuple):
     """The owner of an answer (a fake, or the Mounts if no fake answers), and the function `give` that makes the answer.
 
-    `slow`: the function must not run in the event loop. `forwards`: the answer comes from an upstream service; stop()
-    does not wait for it.
+    `slow`: the function must not run in the event loop. `forwards`: the answer comes from an upstream service; the
+    server's stop() does not wait for such an answer.
     """
 
     owner: object

@@ -29,7 +29,7 @@ _MORE: Final = 3
 """The largest number of items or members that are drawn beyond the required number."""
 
 _BRANCHES: Final = 2
-"""The largest number of items beyond the required number, if an item may contain items of its own kind."""
+"""The largest number of array items drawn beyond the required number, if the schema of the items is recursive."""
 
 _TRIES: Final = 5
 

@@ -133,7 +133,10 @@ def read_reply(value: object, path: str) -> Reply:
 
 
 def _apply(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
-    """Call `function` with the arguments of the member `name` of the JSON object `given`. Raises ControlRefused."""
+    """Call `function` with the arguments that the JSON object `given` contains for its member `name`.
+
+    Raises ControlRefused if the arguments are wrong.
+    """
     arguments = _arguments(name, word, given, path)
     if word.shape is not None:
         items = first(word.function)
