@@ -17,6 +17,7 @@ from converse_harness import (
     Note,
     RefusedRequest,
     ReplyError,
+    bedrock,
     fake_converse,
     record,
     recording,
@@ -179,6 +180,7 @@ def test_the_transcript_names_the_rule() -> None:
     assert "    answer   400  refused: first_message_is_the_users  (complete)" in fake.transcript.splitlines()
 
 
+@pytest.mark.skipif(not bedrock.has_shape("SystemTool"), reason="the installed botocore is older than system tools")
 @pytest.mark.parametrize("tool", ["nova_code_interpreter", "nova_grounding"])
 def test_what_the_service_ran_itself_may_come_back(tool: str) -> None:
     """Its result stands beside its use, in the message of the model, and has a type of its own."""
