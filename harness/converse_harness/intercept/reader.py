@@ -13,7 +13,7 @@ from operator import itemgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from converse_harness.stream.delivery import StreamChunks
+from converse_harness.stream.delivery import StreamChunks, to_send
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import CallOutcome
@@ -35,12 +35,12 @@ class ResponseReader:
 
     __slots__ = (
         "_begun",
+        "_chunks",
         "_due",
         "_handed",
         "_patience",
         "_stream",
         "_timed_out",
-        "chunks",
         "exchange",
         "failure",
         "over",
@@ -72,7 +72,9 @@ class ResponseReader:
         """The chunks, if they can be read as lists of frames, without pauses and failures; otherwise None."""
         self._handed: list[bytes] = []
         self.taken = exchange.taken
-        self.chunks = self.taken.begin(chunks, started)
+        self.taken.begin(chunks, started)
+        self._chunks: Iterator[Chunk] | None = None
+        """The chunks that are left, once the first one was read alone."""
         self._due: Chunk | None = None
         self._begun = False
 
@@ -86,7 +88,9 @@ class ResponseReader:
     def _advance(self) -> None:
         self._begun = True
         try:
-            self._due = next(self.chunks, None)
+            if self._chunks is None:
+                self._chunks = to_send(self.exchange.response.chunks)
+            self._due = next(self._chunks, None)
         except Exception as error:  # noqa: BLE001 - any exception of a script is raised to the reader
             self._due, self.failure = None, error
 

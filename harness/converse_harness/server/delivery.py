@@ -14,7 +14,7 @@ from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange, http_date
 from converse_harness.server.h1 import Http1
 from converse_harness.server.protocol import Event
-from converse_harness.stream.delivery import SentChunks, StreamChunks
+from converse_harness.stream.delivery import SentChunks, StreamChunks, to_send
 from converse_harness.stream.http import Chunk
 
 if TYPE_CHECKING:
@@ -160,9 +160,11 @@ class SocketDelivery:
         chunks = response.chunks
         if isinstance(chunks, Arriving):
             chunks.waker = self._wake
-        self._chunks = self._taken.begin(chunks, self._asked)
+        self._taken.begin(chunks, self._asked)
         if isinstance(chunks, StreamChunks) and not chunks.is_paced and isinstance(self.link.http, Http1):
             self._chunks = _in_runs(chunks)
+        else:
+            self._chunks = to_send(chunks)
         self._advance()
         if not self._headed and any(name == "Transfer-Encoding" for name, _ in response.headers):
             self._head()

@@ -65,13 +65,10 @@ class StreamChunks(Iterable[Chunk]):
         return bool(self.first or self.each)
 
     def __iter__(self) -> Iterator[Chunk]:
-        return self._with(iter(self.frames.events()))
+        return self.with_events(iter(self.frames.events()))
 
-    def without_events(self) -> Iterator[Chunk]:
-        """Iterate over the same chunks with `event` None; only the last chunk keeps its event."""
-        return self._with(repeat(None))
-
-    def _with(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
+    def with_events(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
+        """Iterate over the chunks; each has the next one of `events`, but the last chunk has its own event."""
         sent, delay = 0, self.first
         for run in self.runs:
             for frame in run:
@@ -83,12 +80,17 @@ class StreamChunks(Iterable[Chunk]):
             yield last
 
 
+def to_send(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Return an iterator over chunks; those of StreamChunks have `event` None, except the last one."""
+    return chunks.with_events(repeat(None)) if isinstance(chunks, StreamChunks) else iter(chunks)
+
+
 @dataclass(slots=True, eq=False)
 class SentChunks:
     """The chunks of an answer that a client received, with their times.
 
-    `begin` returns the chunks to send; the sender calls `add` for each chunk that the client received. For
-    StreamChunks, only times and frames are kept, even for the metadata event; the property `events` makes the events.
+    The sender calls `begin` once, and then `add` for each chunk that the client received. For StreamChunks, only times
+    and frames are kept, even for the metadata event; the property `events` makes the events.
     """
 
     started: float = 0.0
@@ -98,13 +100,11 @@ class SentChunks:
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     _frames: Frames | None = None
 
-    def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
-        """Return the chunks to send; `started` is the arrival time of the request."""
+    def begin(self, chunks: Iterable[Chunk], started: float) -> None:
+        """Note which chunks will be sent; `started` is the arrival time of the request."""
         self.started = started
-        if not isinstance(chunks, StreamChunks):
-            return iter(chunks)
-        self._frames = chunks.frames
-        return chunks.without_events()
+        if isinstance(chunks, StreamChunks):
+            self._frames = chunks.frames
 
     def add(self, chunk: Chunk, at: float) -> None:
         """Note that the client received a chunk; `at` is on the same clock as `started`."""
