@@ -38,7 +38,7 @@ class _Mistyped(Exception):
 def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
     """Return parsed JSON after checking each value's type against a shape. Raises DamagedData for the first mismatch.
 
-    A member that is null counts as absent, as in AWS; members outside the model and documents are not changed. Blobs
+    A member that is null counts as absent, as in AWS. Unknown members and free-form documents are not changed. Blobs
     stay base64; with `recorded` they may be any text, because recordings shorten media.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
@@ -199,7 +199,7 @@ class _Encoders(ShapeWalk[_Encode]):
             return _listed(inner)
         if shape.type_name == "structure":
             return _keyed(inner, _document)
-        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (inner is filled later)
+        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (`inner` is still empty here)
 
 
 def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:

@@ -1,4 +1,4 @@
-"""Violations of AWS's model and their texts: the value, the allowed values, and the shape that defines the rule.
+"""Violations of AWS's model: a violation's text names the value, the allowed values, and the shape with the rule.
 
 In a message, the text follows the path of the value: `content[0]` + `has two members, ...`. This module also defines
 which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's model.
@@ -174,7 +174,7 @@ _BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: shortened, and a blob as its size. Never raises."""
+    """Return the text for a value in messages: its shortened repr, or for a blob its size. Never raises."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"
     try:
@@ -190,7 +190,7 @@ def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
 
 
 def _model(shape: str, *, versioned: bool = False) -> str:
-    # A dotted name is a member that AWS's model lacks; it comes from the table BEYOND_MODEL.
+    # A name with a dot is a member that AWS's model lacks; the member is in the table BEYOND_MODEL.
     origin = f"recorded {shape}" if "." in shape else f"AWS model {shape}"
     return f"{origin}, botocore {botocore_version()}" if versioned else origin
 
@@ -241,7 +241,8 @@ def is_utf8(value: str) -> bool:
 
 
 _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
-"""Escapes whose meaning differs between Java and Python. `re.compile` itself rejects `\\h` and `\\p{Alpha}`."""
+"""Escapes whose meaning differs between Java and Python. Escapes that only Java has, such as `\\h` and `\\p{Alpha}`,
+are not listed, because `re.compile` rejects them."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
 # A whole character class is one atom; an unclosed `[` is an atom of its own.
