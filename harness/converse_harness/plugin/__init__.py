@@ -1,6 +1,7 @@
 """The fixtures of the pytest plugin. The module `outcome` has the hooks that run around each test.
 
-Every pytest run of the environment loads this module, so it imports nothing heavy; fixtures import what they need.
+Every pytest run in the environment loads this module, so it imports no slow modules. Each fixture imports the modules
+that it needs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the sample fixtures when pytest first looks one up, because registering all 140 slows every start."""
+    """Delay the registration of the 140 sample fixtures until pytest looks one up, so that pytest starts faster."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
     look_up: Any = getattr(manager, "getfixturedefs", None)  # not public
