@@ -145,7 +145,10 @@ def citing(
 
 
 def read_source(document: Mapping[str, Any]) -> Source:
-    """Read a DocumentBlock, a SearchResultBlock, or a ContentBlock of either as a Source. Raises ReplyError."""
+    """Convert a DocumentBlock, a SearchResultBlock, or a ContentBlock with one of these to a Source.
+
+    Raises ReplyError for any other value.
+    """
     match _inner(document):
         case {"source": str(source), "content": list() | tuple(), "title": str(title)} as block:
             found = _read_parts("searchResultLocation", title, block["content"], source)

@@ -33,11 +33,11 @@ class FindingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One breach of AWS's model by a value.
+    """One part of a value that violates AWS's model.
 
-    `shape` is the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min, max), or
-    the missing or unknown member. `steps` are the keys and indexes that lead from the checked value to the broken one.
-    `root` is the path of the checked value, `checked` the name of its shape.
+    `shape` is the shape that defines the rule. `limit` is the operand of the rule: the enum values, the pattern,
+    (min, max), or the missing or unknown member. `steps` are the keys and indexes from the checked value to the wrong
+    part. `root` is the path of the checked value, `checked` is the name of its shape.
     """
 
     kind: FindingKind

@@ -134,7 +134,7 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str, side: str | None = None) -> list[str]:
-    """Return the names of the installed model's policies that can take `action` on `side` (None: any side)."""
+    """Return the names of the policies in the installed model that can take `action` on `side` (None: any side)."""
     return [
         name
         for name, policy in POLICIES.items()

@@ -171,7 +171,7 @@ def _tell(fake: ServerFake, call: Call) -> None:
 
 
 def _reload(path: Path, fake: ServerFake, **played: Any) -> None:
-    """Load the changed file and serve its script from the beginning. Calls in progress end as they began."""
+    """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
     printer = Printer(sys.stdout)
     try:
         script = load(path, **played)

@@ -161,9 +161,10 @@ class ConsumerContract:
     def _contract_worst(
         self, contract_property: str, request: pytest.FixtureRequest
     ) -> tuple[Tried | None, NotHandled | None]:
-        """The run with the smallest answer that the consumer does not handle, and the exception for the test.
+        """Search for the smallest generated answer that the consumer does not handle.
 
-        Both are None if the consumer handles all generated answers.
+        Return the run with this answer, and the exception for the test. Both are None if the consumer handles all
+        generated answers.
         """
         found = PROPERTIES[contract_property]
         worst: Tried | None = None

@@ -72,7 +72,7 @@ class Exchange:
 
 
 class Endpoint:
-    """Answers requests from a script and keeps every Call, or the last of them.
+    """Answers requests from a script, and keeps all Calls or only the last ones.
 
     `seed` changes every id and padding length. `transport` names the transport in use; a reply with a fault that this
     transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for requests are enforced.

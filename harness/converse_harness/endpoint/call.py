@@ -140,7 +140,7 @@ class Call:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The keyword arguments of the boto3 call, in the form that an existing `assert_called_with` compares."""
+        """The keyword arguments of the boto3 call, as a mock's `assert_called_with` would compare them."""
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
         shape = bedrock.operation(self.operation).input_shape

@@ -189,7 +189,7 @@ class Conversation:
         return _Found(max(those, key=lambda each: (_has_uses(turn, each), each.call.number)), sure=True)
 
     def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
-        """Return the answer that was probably changed to this turn; None if there is none.
+        """Return the answer of which this turn is probably a changed copy; None if there is none.
 
         The request of this answer contains exactly the messages before the turn. The answer has the tool uses of the
         turn, or a similar text.
@@ -245,7 +245,7 @@ class Conversation:
 
 
 def _nobody() -> None:
-    """Return None. It replaces the weak reference to the parent if a call has no parent."""
+    """Return None. If a call has no parent, this function is used in place of a weak reference to the parent."""
 
 
 def _has_ended(call: Call) -> bool:

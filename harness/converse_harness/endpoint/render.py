@@ -84,7 +84,7 @@ class Occasion:
 
 
 def _digest(seed: int, place: str, what: str, size: int) -> bytes:
-    """Return a hash of these three values, with a length of `size` bytes."""
+    """Return a hash of `seed`, `place` and `what` with a length of `size` bytes."""
     return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
 
 
@@ -240,7 +240,7 @@ def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[
 
 
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """Yield the events of a stream except the last one, as runs. Each tool use without an id gets an id.
+    """Yield the events of a stream except the last one, as Runs (see `stream.chunk`). Tool uses without an id get one.
 
     Events after the reply's failure are left out. If the reply has an order fault, they are kept, because the order
     fault needs all events.

@@ -25,8 +25,8 @@ position of a connection fault is a number of events, and an HTTP fault may move
 Place = Literal["position", "between", "in event", "whole answer"]
 """The meaning of a placement's `after`.
 
-`position`: the index of the event at which the order is broken. `between`, `in event`: the number of whole events
-before the fault. `whole answer`: `after` has no meaning."""
+With `position`, it is the index of the event at which the order is broken. With `between` and `in event`, it is the
+number of whole events before the fault. With `whole answer`, it has no meaning."""
 
 Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways in which a client reaches a fake."""

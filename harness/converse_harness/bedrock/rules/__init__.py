@@ -58,8 +58,9 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Yield one Refusal for each broken rule, for the first place that breaks the rule. Bedrock sends only the first
-    Refusal.
+    """Yield one Refusal for each broken rule; it is about the first place that breaks the rule.
+
+    Bedrock itself sends only the first of these refusals.
     """
     yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 

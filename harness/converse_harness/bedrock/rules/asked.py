@@ -1,4 +1,4 @@
-"""RuleRequest, the input of the rules, and functions that make Finders, the functions that look for broken rules."""
+"""The class RuleRequest (the input of the rules), and functions that make Finders. A Finder looks for broken rules."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class RuleRequest:
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The parts of the request that decide which finders are called; see `needs`."""
+        """The parts of the request that decide which Finders are called; see `needs`."""
         found = {*self.body, *self._blocks}
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
@@ -98,7 +98,7 @@ class RuleRequest:
         return frozenset(found & _NEEDED)
 
     def blocks(self, kind: str) -> Sequence[Block]:
-        """The values of all blocks of one kind in `content`, in order."""
+        """Return all content blocks of one kind in the messages, in order."""
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:

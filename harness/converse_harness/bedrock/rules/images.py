@@ -24,7 +24,7 @@ _MANY: Final = 20
 images and documents together."""
 
 _SMALL: Final = 2000
-"""The longest side, in pixels, of an image in a request with many images."""
+"""The longest side, in pixels, that Claude accepts for an image in a request with many images."""
 
 _HEAD: Final = 4096
 """The number of base64 characters that are decoded to find an image's format."""

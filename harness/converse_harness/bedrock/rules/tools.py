@@ -38,7 +38,10 @@ def duplicates(kind: str) -> Finder:
 
 @needs("toolResult")
 def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages with more tool results than the turn before has tool uses; results with the same id count once."""
+    """Find messages that have more tool results than the turn before them has tool uses.
+
+    Results with the same id count once.
+    """
     uses = _ids(asked, "toolUse")
     for n, results in sorted(_ids(asked, "toolResult").items()):
         if len({*results}) > len(uses.get(_turn_before(asked, n), ())):

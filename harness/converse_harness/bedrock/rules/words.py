@@ -199,7 +199,7 @@ _KEYS: Final = {
 
 
 _TIER: Final = ("serviceTier", "type")
-"""The path of the service tier. It has its own message in the service, and therefore its own rule."""
+"""The path of the service tier. The service has a special message for a wrong tier, so another rule checks it."""
 
 
 _VIOLATION: Final = "a violation of AWS's model"
