@@ -128,7 +128,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
 
 def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that moves the stream's only event of this type. It then directly follows the position."""
+    """Return a rewrite that moves the stream's only event of this type to the place directly after the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (moved,) = (event for event in events if name in event)

@@ -50,7 +50,7 @@ _END: Final = is_a("messageStop", "metadata")
 
 
 def anywhere(events: Events, place: int) -> bool:
-    """True for every event."""
+    """Return true for every event."""
     return True
 
 
@@ -85,7 +85,7 @@ def before_the_one(name: str, where: Where) -> Where:
 
 
 def in_block(events: Events, place: int) -> bool:
-    """Whether the event is a contentBlockStart or contentBlockDelta, so that a block is open after it."""
+    """Whether the event is a contentBlockStart or contentBlockDelta. After such an event, a block is open."""
     return START(events, place) or DELTA(events, place)
 
 

@@ -104,7 +104,7 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 
 
 class AioBody:
-    """The raw response for an aiobotocore client, and also the stream of its body.
+    """The raw response for an aiobotocore client. The same object is the stream of the response's body.
 
     This class uses no asynchronous generator, because event loops report generators that are dropped before their end.
     """

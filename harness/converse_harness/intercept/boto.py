@@ -1,4 +1,4 @@
-"""The boto transport: the fake answers every boto3 and botocore client of the process, before it opens a connection.
+"""The boto transport: the fake answers every boto3 and botocore client of the process instead of the network.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
 `keys`), retries, parsing. We replace only botocore's `Endpoint._send`, the last step before urllib3. Requests to
@@ -147,7 +147,7 @@ def _timed_out(url: str) -> Exception:
     """Return urllib3's error for a read timeout."""
     from urllib3.exceptions import ReadTimeoutError
 
-    pool: Any = None  # no pool exists; the message does not name it
+    pool: Any = None  # no pool exists, and the message does not contain it
     return ReadTimeoutError(pool, url, "Read timed out.")
 
 

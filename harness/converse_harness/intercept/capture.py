@@ -170,11 +170,11 @@ class CapturingBody:
         self._capture.complete()
 
     def read(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read up to a number of bytes."""
+        """Read at most the given number of bytes."""
         return self._take(self._body.read, *args, **kwargs)
 
     def read1(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read the bytes that one read of the connection returns."""
+        """Read bytes with at most one read of the connection."""
         return self._take(self._body.read1, *args, **kwargs)
 
     def readline(self, *args: Any) -> bytes:

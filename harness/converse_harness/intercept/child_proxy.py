@@ -187,7 +187,7 @@ def main(given: str) -> None:
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C must reach only the tests; their end stops the proxy
+        os.setsid()  # so that Ctrl-C reaches only the tests; when they end, the proxy ends too
     os.write(1, f"{proxy.port}\n".encode())
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)

@@ -125,7 +125,7 @@ def _with_environment(position: int) -> Callable[[Any], Any]:
 
 
 popen = _with_environment(11)
-subprocess_of_loop = _with_environment(sys.maxsize)  # positional arguments are the program's, never `env`
+subprocess_of_loop = _with_environment(sys.maxsize)  # here, `env` is never a positional argument
 posix_spawn = _with_environment(2)
 
 
@@ -228,7 +228,7 @@ def _proxy_for(env: Mapping[str, str]) -> str | None:
         return None  # a SOCKS proxy, through which our proxy cannot forward
     with _starting:
         if users not in _running:
-            with suppress(OSError, ValueError), registry.forwarding():  # our own proxy gets the unchanged environment
+            with suppress(OSError, ValueError), registry.forwarding():  # the proxy needs the unchanged environment
                 _running[users] = _started(users)
     return _running[users].url if users in _running else None
 

@@ -87,7 +87,7 @@ class Fake:
     """
 
     where = ""
-    """Text after the class name in the repr and in report headings, such as " (httpx)"."""
+    """The text after the class name in the repr and in report headings, such as " (httpx)"."""
 
     transport: ClassVar[Transport | None] = None
     """The transport by which clients reach this fake; None in this base class, which opens no transport."""
@@ -183,9 +183,10 @@ class Fake:
     def on_operation(self, name: str, handler: Handler) -> None:
         """Set the handler for an operation other than Converse and ConverseStream, for example `InvokeModel`.
 
-        `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error. Raises
-        ReplyError for an operation that answers with a stream of events, and for a name that is not an operation of
-        Bedrock Runtime or Bedrock's control plane (such as `GetInferenceProfile`).
+        Operations of Bedrock's control plane, such as `GetInferenceProfile`, are possible too. `handler` takes the Call
+        and returns the members of the operation's output, or a Reply that is an error. Raises ReplyError for an
+        operation that answers with a stream of events, and for a name that is neither an operation of Bedrock Runtime
+        nor of the control plane.
         """
         refused = no_handler(name)
         if refused is not None:

@@ -61,7 +61,7 @@ def with_capturing_content(raw: Any, capture: Capture) -> Any:
 
 
 _WHOLE: Final = 65_536
-"""A captured piece to which the next part of the same HTTP chunk is appended has fewer than this number of bytes."""
+"""Parts of one HTTP chunk are joined to one captured piece, until the piece has at least this number of bytes."""
 
 
 def _reading(name: str) -> Any:

@@ -69,7 +69,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
 def raise_blocked(error: Exception) -> None:
     """Raise the BlockedConnection that `error` wraps, if there is one.
 
-    If botocore got `error` instead, it would treat it as a connection failure and retry.
+    botocore would treat `error` itself as a connection failure and retry the request.
     """
     seen: BaseException | None = error
     while seen is not None and not isinstance(seen, BlockedConnection):

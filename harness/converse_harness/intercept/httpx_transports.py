@@ -1,8 +1,8 @@
 """Choose the fake for each httpx request, and make the transports that send requests to fakes.
 
-While a recording fake is open, a request of this process is forwarded and captured if its URL is a Bedrock host, an
-endpoint URL from the environment, or the fake's `upstream`. For other hosts, and for clients with a transport that is
-not httpx's own, a request is captured only if the client uses `recorder.httpx_transport`.
+While a recording fake is open, a request of this process is forwarded and captured if it goes to a Bedrock host, to an
+endpoint URL from the environment, or to the fake's `upstream`. For other hosts, and for clients with a transport that
+is not httpx's own, a request is captured only if the client uses `recorder.httpx_transport`.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class _HttpxTransport:
         self._inner = inner
 
     def handle_request(self, request: Any) -> Any:
-        """Handle one request; httpx calls this."""
+        """Handle one request. httpx calls this method in a blocking client."""
 
         def send(request: Any) -> Any:
             self._inner = self._inner or self._httpx.HTTPTransport()
@@ -185,7 +185,7 @@ class _HttpxTransport:
         return ask(self._httpx, self._fake, request, send)
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Handle one request; httpx calls this."""
+        """Handle one request. httpx calls this method in an asynchronous client."""
 
         async def send(request: Any) -> Any:
             self._inner = self._inner or self._httpx.AsyncHTTPTransport()

@@ -42,7 +42,7 @@ class DummyCredentials:
 
 
 def _is_async(original: Any) -> bool:
-    """Whether a function is a coroutine function, as in aiobotocore. Wrappers of other tools are removed before."""
+    """Whether a function is a coroutine function, as in aiobotocore; wrappers of other tools are removed first."""
     return iscoroutinefunction(unwrap(original))
 
 
@@ -150,8 +150,8 @@ class _AioDeferredCredentials(DeferredCredentials):
 
     def _resolve(self) -> Any:
         # Reading an attribute cannot await the credential chain. Therefore the attributes have dummy values until a
-        # request has run the chain. (The attributes of aiobotocore's refreshable credentials have no values either
-        # before their first refresh.)
+        # request has run the chain. (In aiobotocore itself, refreshable credentials have no values before their first
+        # refresh.)
         found = self._session._credentials
         return DummyCredentials() if found is None else found
 

@@ -112,9 +112,10 @@ class Patches:
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
-        """Prepare patching: import the modules of eager points, and wait for imports of such modules in other threads.
+        """Prepare patching: import the modules of eager points.
 
-        With `eager=False`, no further module is imported. Raises TransportError if an import fails.
+        If another thread is just importing a module with points, wait until this import has ended. With `eager=False`,
+        no further module is imported. Raises TransportError if an import fails.
         """
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)

@@ -1,6 +1,6 @@
-"""ResponseReader: gives the chunks of a response to a client in this process, with all pauses and failures.
+"""The class ResponseReader gives the chunks of a response to a client in this process, with all pauses and failures.
 
-All in-process transports use it. It alone reports the received chunks and the outcome of the call.
+All in-process transports use this class. No other code reports the received chunks and the outcome of the call.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ResponseReader:
                 if chunk.delay:
                     time.sleep(self.pause())
                 if self.over:
-                    return  # closed in another thread meanwhile
+                    return  # another thread has closed the reader
                 yield self.take(chunk)
             self.finish()
         except BaseException:

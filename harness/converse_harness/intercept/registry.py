@@ -9,8 +9,8 @@ Only this module determines three things:
   newest fake of another transport; this fake refuses the call unless the call goes to this machine. A call is also
   refused if its fake was closed after the call began. While no fake is open, a call is refused if its thread started
   or made calls under a fake that is closed now;
-* when botocore must be patched: from the first open fake until no fake is open, no call that began under a fake runs,
-  and no thread that outlived its fake is alive; also while `stand_below` or `keep_patches` requires it.
+* when botocore must be patched: while a fake is open, while a call that began under a fake runs, while a thread that
+  outlived its fake is alive, and while `stand_below` or `keep_patches` requires the patches.
 
 `stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker
 process of a pool, a guard that checks the signal file of the parent process.

@@ -77,7 +77,7 @@ def without_anyio_sleep(original: Any) -> Any:
 
 
 def _skips_filling(bucket: Any, amount: float) -> bool:
-    """Decide whether the wait is skipped that a token bucket needs until it contains `amount` tokens."""
+    """Decide whether to skip the wait until a token bucket contains `amount` tokens. If so, report the wait."""
     return _skips_of_call((amount - bucket.available_capacity) / bucket.max_rate)
 
 
