@@ -22,9 +22,9 @@ class Caching:
     `minimum` is the smallest number of tokens that a cached prefix can have. For each cachePoint, the service also
     looks for shorter prefixes in the cache: they end at the last `look_back` blocks before the cachePoint.
 
-    `forgets` is the part of the cache that a changed toolChoice invalidates. (A change of the thinking settings or a
-    first image always invalidates `messages`.) `drops_thoughts`: the service does not send the reasoning of earlier
-    turns to the model. `implicit`: the model also caches without a cachePoint; the usage does not report this.
+    `forgets` is the part of the cache that becomes invalid if the toolChoice or the thinking settings change, or if the
+    first image is added. `drops_thoughts`: the service does not send the reasoning of earlier turns to the model.
+    `implicit`: the model also caches without a cachePoint; the usage does not report this.
     """
 
     minimum: int

@@ -1,6 +1,6 @@
 """The class ResponseReader gives the chunks of a response to a client in this process, with all pauses and failures.
 
-All in-process transports use this class. No other code reports the received chunks and the outcome of the call.
+All in-process transports use this class. It also reports the received chunks and the outcome of the call.
 """
 
 from __future__ import annotations
