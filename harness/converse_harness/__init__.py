@@ -1,6 +1,6 @@
-"""A fake Amazon Bedrock Converse endpoint for tests: real, unchanged clients, scripted answers.
+"""A fake Amazon Bedrock Converse endpoint for tests: it sends scripted answers to real, unchanged clients.
 
-The names in `__init__.pyi` are loaded when they are first used, so that importing the package costs nothing.
+The names in `__init__.pyi` are loaded when they are first used, so that the package itself imports quickly.
 """
 
 from converse_harness.imports import lazily

@@ -1,8 +1,8 @@
-"""The error tree: one branch per person who can fix the cause.
+"""All exceptions and warnings of converse-harness. The branches of the tree differ in the cause.
 
-`ReplyError`: you wrote a reply, script or option wrong. `CallError`: the client under test did something that the
-script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `TransportError`: a transport
-cannot open. `SecretFound`: data to be written contains a secret.
+`ReplyError`: a reply, script or option in the test is wrong. `CallError`: the client under test did something that the
+script does not allow. `DamagedData`: bytes or a file violate their format. `TransportError`: a transport cannot open.
+`SecretFound`: data that would be written contains a secret.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ class ConverseHarnessError(Exception):
 
 
 class ReplyError(ConverseHarnessError, ValueError):
-    """A reply, script, marker or option was written wrong; raised at the line that wrote it."""
+    """A reply, script, marker or option is wrong. The error is raised at the line that defines it."""
 
 
 class StreamOrderError(ReplyError):
-    """Stream events are in an order that ConverseStream never sends; the message names the event and the legal ones."""
+    """Stream events are in an order that ConverseStream never sends.
+
+    The message names the event, and the events that would be legal in its place.
+    """
 
 
 class DamagedData(ConverseHarnessError, ValueError):
@@ -32,17 +35,18 @@ class CallError(ConverseHarnessError, AssertionError):
 
 
 class UnexpectedCall(CallError):
-    """A call arrived for which nothing is scripted."""
+    """A call arrived for which the script has no reply."""
 
 
 class RefusedRequest(CallError):
-    """A request arrived that Bedrock would refuse; the message contains the rule, the path in the request,
-    Bedrock's own message and the evidence.
+    """A request arrived that Bedrock would refuse.
+
+    The message contains the rule, the path in the request, Bedrock's own message and the evidence.
     """
 
 
 class ChangedHistory(CallError):
-    """A call changed an earlier answer of the model. The message contains the old and the new text."""
+    """A request contains a changed version of an earlier answer. The message contains the old and the new text."""
 
 
 class NotedCall(CallError):
@@ -62,18 +66,17 @@ class UnusedReplies(CallError):
 
 
 class BlockedConnection(CallError):
-    """While a fake was open, code tried to reach a Bedrock host in a way that the open transports do not cover."""
+    """While a fake was open, code tried to connect to a Bedrock host in a way that no open transport intercepts."""
 
 
 class TransportError(ConverseHarnessError):
-    """A transport cannot open: the library that it patches is not as expected."""
+    """A transport cannot open or work, for example because a library that it patches is not as expected."""
 
 
 class SecretFound(ConverseHarnessError):
-    """An exchange was not written because it contains a secret that cannot be masked; the message contains the
-    secret's place and kind.
+    """An exchange was not written, because it contains a secret that cannot be masked.
 
-    The other exchanges of the recording are written.
+    The message contains the place and the kind of the secret. The other exchanges of the recording are written.
     """
 
 
@@ -97,7 +100,7 @@ def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
     raise ReplyError(f"{setting}={value!r}; one of {listed}.")
 
 
-# Users import these classes from `converse_harness`, so tracebacks and pickle must use that module name.
+# Users import these classes from `converse_harness`; tracebacks and pickle must use this module name too.
 for _error in list(globals().values()):
     if isinstance(_error, type) and issubclass(_error, ConverseHarnessError | Warning):
         _error.__module__ = "converse_harness"

@@ -1,7 +1,8 @@
 """Import public names when they are first used, and call a function as soon as a module is imported.
 
-A hook lives as long as the process, and so does every object that this module refers to. If these included `typing`,
-`re` or pytest's rewriting of assertions (hence PYTEST_DONT_REWRITE), the interpreter would take 3 ms longer to end.
+An ImportHook lives as long as the process. All objects to which this module refers live as long. Therefore this module
+does not import `typing` and `re` at its top, and pytest does not rewrite its assertions (PYTEST_DONT_REWRITE):
+otherwise the interpreter would take 3 ms longer to exit.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ class ImportHook:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec that a later finder returns, its loader wrapped in a `_Loader`; None for other modules."""
+        """Return the spec from the later finders, with its loader wrapped in a `_Loader`.
+
+        Return None for all modules except `modules`.
+        """
         if fullname not in self._modules:
             return None
         finders = list(sys.meta_path)
-        if self in finders:  # Python has called the earlier finders, and two hooks must not call each other
+        if self in finders:  # only the later finders: otherwise two hooks would call each other for ever
             finders = finders[finders.index(self) + 1 :]
         for finder in finders:
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    loader: Any = _Loader(spec.loader, self._imported)  # importlib.abc would be slow to load
+                    loader: Any = _Loader(spec.loader, self._imported)  # importlib.abc.Loader would be slow
                     spec.loader = loader
                 return spec
         return None
@@ -62,14 +66,14 @@ class _Loader:
 
 
 _LINE: Final = r"(?m)^from (\S+) import (\w+) as \2$"
-"""The pattern of a line in a stub; `re` is imported and compiles it only when the first name is loaded."""
+"""The pattern of a line in a stub. It is compiled when the first name is loaded, because importing `re` takes time."""
 
 
 def lazily(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return functions `__getattr__`, which also returns `__all__`, and `__dir__` for a package with these globals.
+    """Return the functions `__getattr__` and `__dir__` for the package with these globals.
 
-    The package's stub has a line `from module import name as name` for each name. For a submodule, `module` is the
-    package itself.
+    `__getattr__` imports the names in the package's stub; it also returns `__all__`. The stub has a line
+    `from module import name as name` for each name. For a submodule, `module` is the package itself.
     """
     from functools import cache
     from importlib import import_module

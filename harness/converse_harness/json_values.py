@@ -1,6 +1,7 @@
 """Type guards and accessors for values parsed from JSON: requests, answers and schemas.
 
-For values that a test writes in Python, the module `bedrock.findings` has guards that accept any mapping as an object.
+For values that a test creates in Python, the module `bedrock.findings` has type guards that accept any mapping as an
+object.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 def object_of(value: object) -> Mapping[str, Any]:
     """Return the value if it is a JSON object, otherwise an empty object.
 
-    Requests and edited files may contain a value of any type.
+    It is used for requests and edited files, which may contain a value of another type.
     """
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 

@@ -1,4 +1,7 @@
-"""Notes: remarks about calls, which fail no test by default. Fakes store them here; the pytest plugin shows them."""
+"""Notes: remarks about calls. By default, no test fails because of a note.
+
+Fakes store their notes in this module, and the pytest plugin shows them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark about a call. `kind` is its subject, such as the name of a rule; `call` is the number of the call."""
+    """A remark about a call. `kind` is what it is about, such as the name of a rule; `call` is the call's number."""
 
     kind: str
     text: str
@@ -22,7 +25,7 @@ _inbox: Final[dict[str, Note]] = {}
 
 
 def hand_in(notes: Iterable[Note]) -> None:
-    """Store notes for `take()`; of each kind, only the first note is kept."""
+    """Store notes for `take()`. Only the first note of each kind is kept."""
     for note in notes:
         _inbox.setdefault(note.kind, note)
 
@@ -36,7 +39,7 @@ def take() -> list[Note]:
 
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
-    """Context manager for a pytest run inside another: it drops the notes of its block, and restores earlier notes."""
+    """Drop the notes of a `with` block, and restore the earlier notes. It is for a pytest run inside another run."""
     before = take()
     try:
         yield

@@ -1,7 +1,7 @@
-"""One literal table of the deviations of AWS's answers from AWS's model; it makes recorded answers legal.
+"""A table of the points in which AWS's answers deviate from AWS's model. With it, recorded answers pass validation.
 
 `validate` reads the whole table. The JSON codec reads only the rows of errors: it needs no rows for extra members,
-because it copies members that the model lacks unchanged.
+because it copies unknown members without a change.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class ExtraMember:
 
 @dataclass(frozen=True, slots=True)
 class ExtraValue:
-    """An enum value that AWS sends although the model lacks it. If the model also lacks the member, this row adds the
-    member together with the value.
+    """An enum value that AWS sends although the model lacks it.
+
+    If the model also lacks the member with this value, the row adds the member too.
     """
 
     shape: str
@@ -130,5 +131,5 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
 """All deviations, one per row. A row does no harm if the model of a newer botocore contains the same member or value.
-Source: validation of 378 recorded answers against botocore 1.44.5. The last two rows are not recorded: they are the
-gateway's known errors for requests that it cannot route or parse."""
+Source: validation of 378 recorded answers against botocore 1.44.5. The last two rows are not recorded: they are errors
+that AWS's gateway is known to send for a request that the gateway cannot route or parse."""

@@ -1,7 +1,7 @@
 """Check values against AWS's model, with one function per shape that returns the violations of a value.
 
 Each function is built once. A violation's path is relative to the checked value: the function of a structure, list or
-map prepends a step to the violations of each member. Checking a valid value builds no paths and costs only the walk.
+map prepends a step to the violations of each member. For a valid value no path is built, so that the check is fast.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 
 
 class Checks(ShapeWalk[Check]):
-    """The check of each shape, by the shape's name.
+    """A mapping of shape names to the checks of the shapes.
 
     `beyond` lists the allowed deviations from AWS's model. `blobs` is a function that makes the check of a blob
     shape; the default check expects bytes.
@@ -188,7 +188,7 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
             found.append(findings.not_one(name, list(value), list(members)))
         for each in required:
             if each not in value:
-                found.append(findings.lacking(name, each, required))  # noqa: PERF401 - rarely runs; saves a call
+                found.append(findings.lacking(name, each, required))  # noqa: PERF401 - this line rarely runs
         for key, item in value.items():
             inner = members.get(key)
             if inner is None:
@@ -274,7 +274,7 @@ def check(
     error: Callable[[str], Exception] = ReplyError,
     allowing: Collection[FindingKind] = (),
 ) -> None:
-    """Check a value against a shape: raise `error` with all violations, one per line, or return None.
+    """Check a value against a shape. If there are violations, raise `error` with one line for each violation.
 
     `allowing` contains the kinds of violation that are ignored.
 

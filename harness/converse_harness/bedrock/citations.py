@@ -1,7 +1,7 @@
-"""Citations of passages in a request's documents and search results: their locations and texts.
+"""Citations of passages in a request's documents and search results: the passages' locations and texts.
 
-One table defines the units in which each member of AWS's CitationLocation counts. `citing` builds a Citation; the
-hypothesis strategies generate Citations.
+The table COUNTING defines the unit (such as character or page) of each member of AWS's CitationLocation. `citing`
+builds a Citation; the hypothesis strategies generate Citations.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from converse_harness.errors import ReplyError
 
 Span = int | range
 """The number of a unit (character, page, chunk or block), or a range of numbers. As in AWS's locations, the end of a
-range is not cited."""
+range is exclusive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How one kind of location counts.
+    """The units of one kind of location, and their numbers.
 
-    `units` is the name of its units, `index` the member that holds the source's index, `first` the first unit's number.
+    `units` is the name of the units. `index` is the member of the location that contains the index of the cited source.
+    `first` is the number of the first unit.
     """
 
     units: str
@@ -50,10 +51,10 @@ _LONGEST_SHOWN: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source that can be cited: its member of CitationLocation, and its size in units (None if the units
-    cannot be counted).
+    """A source that can be cited.
 
-    `parts` are the texts of the units (for a plain text the text itself), None if they cannot be read; `title` and
+    `kind` is the source's member of CitationLocation. `size` is the number of units, None if they cannot be counted.
+    `parts` are the texts of the units (for a plain text the text itself), None if the units cannot be read. `title` and
     `source` are copied into the Citation.
     """
 
@@ -81,8 +82,9 @@ class Source:
         return [part] if isinstance(part, str) else list(part)
 
     def citation(self, location: Mapping[str, Any], passage: Sequence[str] | None) -> dict[str, Any]:
-        """Return the AWS Citation of a location and passage, with this source's title and, if the installed model has
-        the member, its `source`.
+        """Return the AWS Citation of a location and passage, with this source's title and `source`.
+
+        The member `source` is left out if the installed botocore does not have it.
         """
         citation: dict[str, Any] = {"location": dict(location)}
         if passage is not None:
@@ -106,11 +108,12 @@ def citing(
 ) -> dict[str, Any]:
     """Build the AWS Citation of a passage in a document or search result of the request, or of a web page.
 
-    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one, or a URL; `index` is its position among
-    the request's documents (or search results). The unit depends on the source: `characters` for a text or the bytes of
-    a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search result, otherwise `pages`. Pages count
-    from 1, the other units from 0. Each of these is an int or a range. With `quote`, its first occurrence is cited.
-    Without any of them the whole source is cited. Pages are not read: their cited text is `quote`, or is left out.
+    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one of these, or a URL. `index` is the
+    position of the document among the request's documents (or search results). The unit depends on the source:
+    `characters` for a text or the bytes of a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search
+    result, otherwise `pages`. Pages are numbered from 1, the other units from 0; the argument is an int or a range.
+    With `quote`, the first occurrence of this text is cited. Without a quote and a unit, the whole source is cited. The
+    text of pages is not read: a citation of pages contains `quote` as its text, or no text.
 
     Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the
     document, a range in another unit, and a location that the installed botocore lacks.
@@ -142,7 +145,10 @@ def citing(
 
 
 def read_source(document: Mapping[str, Any]) -> Source:
-    """Read a DocumentBlock, a SearchResultBlock, or a ContentBlock of either as a Source. Raises ReplyError."""
+    """Convert a DocumentBlock, a SearchResultBlock, or a ContentBlock with one of these to a Source.
+
+    Raises ReplyError for any other value.
+    """
     match _inner(document):
         case {"source": str(source), "content": list() | tuple(), "title": str(title)} as block:
             found = _read_parts("searchResultLocation", title, block["content"], source)

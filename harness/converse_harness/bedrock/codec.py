@@ -38,7 +38,7 @@ class _Mistyped(Exception):
 def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
     """Return parsed JSON after checking each value's type against a shape. Raises DamagedData for the first mismatch.
 
-    A member that is null counts as absent, as in AWS; members outside the model and documents are not changed. Blobs
+    A member that is null counts as absent, as in AWS. Unknown members and free-form documents are not changed. Blobs
     stay base64; with `recorded` they may be any text, because recordings shorten media.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
@@ -55,7 +55,7 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
 
 
 class _Readers(ShapeWalk[Reader]):
-    """The readers of all shapes: each checks a parsed JSON value and returns it. `blob` is the reader for blobs."""
+    """The readers of all shapes. A reader checks a parsed JSON value and returns the value. `blob` reads blobs."""
 
     def __init__(self, blob: Reader) -> None:
         super().__init__()
@@ -178,7 +178,7 @@ def to_json(shape_name: str, value: object) -> str:
 
 
 def from_json(shape_name: str, parsed: object) -> Any:
-    r"""Convert parsed JSON to a value of a shape: blobs become bytes; all other values and unknown members are kept.
+    r"""Convert parsed JSON to a value of a shape. Blobs become bytes; other values and unknown members do not change.
 
     >>> from_json("ImageSource", {"bytes": "iVBORw=="})
     {'bytes': b'\x89PNG'}
@@ -199,7 +199,7 @@ class _Encoders(ShapeWalk[_Encode]):
             return _listed(inner)
         if shape.type_name == "structure":
             return _keyed(inner, _document)
-        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (inner is filled later)
+        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (`inner` is still empty here)
 
 
 def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
@@ -291,7 +291,7 @@ _ENCODERS: Final = _Encoders()
 
 
 def _encodable(text: str) -> str:
-    """Escape lone surrogates in a JSON text, since UTF-8 cannot encode them; only illegal values contain any."""
+    """Escape the lone surrogates in a JSON text, since UTF-8 cannot encode them. Only illegal values contain them."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -43,7 +43,7 @@ def cut_text(text: str, family: Family) -> list[str]:
 
 
 def text_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a text like `cut_text`, but lazily: yield lists of deltas, the first before the rest of the text is cut."""
+    """Cut a text like `cut_text`, but lazily: yield lists of deltas, and cut the text only as far as needed."""
     if family.opens_empty and text:
         yield [""]
     yield from _runs(text, family.text)
@@ -93,7 +93,8 @@ def _runs(text: str, lengths: Lengths) -> Iterator[list[str]]:
 
 
 _FIRST_WINDOW: Final = 128
-"""The length of a text's first window in characters; each later window is twice as long as the one before."""
+"""`_found_in_windows` reads a text in windows (parts). This is the length of the first window in characters; each later
+window is twice as long as the one before."""
 
 
 def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]]:
@@ -113,7 +114,10 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
 
 
 def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
-    """Join tokens into pieces whose lengths are as near to `lengths` as token borders allow; `lengths` repeats."""
+    """Join tokens into pieces whose lengths are as near to `lengths` as possible.
+
+    After the last length, the lengths repeat.
+    """
     wanted = cycle(lengths)
     length = next(wanted)
     piece = ""
@@ -130,7 +134,7 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
 
 
 def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
-    """Cut a text into pieces of these lengths; `lengths` repeats."""
+    """Cut a text into pieces of these lengths; after the last length, the lengths repeat."""
     wanted = cycle(lengths)
     start = 0
     while start < len(text):

@@ -1,4 +1,4 @@
-"""Literal tables: how each model family cuts an answer into deltas, and the known error messages.
+"""Two tables: the way in which each model family cuts an answer into deltas, and the known error messages.
 
 Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
 OpenAI); docs/fidelity.md compares the deltas with 67 of these streams. A family without a recorded tool stream sends a
@@ -122,8 +122,8 @@ class Wording:
 class Overflow(Wording):
     """A model's error message for a conversation that is too long.
 
-    `recognised_by` lists the clients (of CLIENTS) that convert the message into their own context overflow error; all
-    others raise a plain ValidationException.
+    `recognised_by` lists the clients (of CLIENTS) that convert the message into their own context overflow error. The
+    other clients raise a plain ValidationException.
     """
 
     recognised_by: frozenset[str] = frozenset()

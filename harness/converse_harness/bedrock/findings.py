@@ -1,4 +1,4 @@
-"""Violations of AWS's model and their texts: the value, the allowed values, and the shape that defines the rule.
+"""Violations of AWS's model: a violation's text names the value, the allowed values, and the shape with the rule.
 
 In a message, the text follows the path of the value: `content[0]` + `has two members, ...`. This module also defines
 which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's model.
@@ -33,11 +33,11 @@ class FindingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One breach of AWS's model by a value.
+    """One part of a value that violates AWS's model.
 
-    `shape` is the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min, max), or
-    the missing or unknown member. `steps` are the keys and indexes that lead from the checked value to the broken one.
-    `root` is the path of the checked value, `checked` the name of its shape.
+    `shape` is the shape that defines the rule. `limit` is the operand of the rule: the enum values, the pattern,
+    (min, max), or the missing or unknown member. `steps` are the keys and indexes from the checked value to the wrong
+    part. `root` is the path of the checked value, `checked` is the name of its shape.
     """
 
     kind: FindingKind
@@ -174,7 +174,7 @@ _BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: shortened, and a blob as its size. Never raises."""
+    """Return the text for a value in messages: its shortened repr, or for a blob its size. Never raises."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"
     try:
@@ -190,7 +190,7 @@ def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
 
 
 def _model(shape: str, *, versioned: bool = False) -> str:
-    # A dotted name is a member that AWS's model lacks; it comes from the table BEYOND_MODEL.
+    # A name with a dot is a member that AWS's model lacks; the member is in the table BEYOND_MODEL.
     origin = f"recorded {shape}" if "." in shape else f"AWS model {shape}"
     return f"{origin}, botocore {botocore_version()}" if versioned else origin
 
@@ -241,7 +241,8 @@ def is_utf8(value: str) -> bool:
 
 
 _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
-"""Escapes whose meaning differs between Java and Python. `re.compile` itself rejects `\\h` and `\\p{Alpha}`."""
+"""Escapes whose meaning differs between Java and Python. Escapes that only Java has, such as `\\h` and `\\p{Alpha}`,
+are not listed, because `re.compile` rejects them."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
 # A whole character class is one atom; an unclosed `[` is an atom of its own.

@@ -108,8 +108,8 @@ VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""The number of characters that every assessment of an input reports; it comes from a recorded answer. The real number
-is not used, because a reply is written before its request is known."""
+"""The number of input characters in every assessment of an input. The number comes from a recorded answer. The real
+number is not used, because a reply is written before its request is known."""
 
 _UNIT: Final = 1000
 """Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
@@ -134,7 +134,7 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str, side: str | None = None) -> list[str]:
-    """Return the names of the installed model's policies that can take `action` on `side` (None: any side)."""
+    """Return the names of the policies in the installed model that can take `action` on `side` (None: any side)."""
     return [
         name
         for name, policy in POLICIES.items()
@@ -206,8 +206,9 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 
 
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
-    """The GuardrailUsage of one side: each policy with a finding in any assessment is charged for the side's whole
-    text.
+    """Return the GuardrailUsage of one side (input or output).
+
+    Each policy with a finding in any of the assessments counts the whole text of the side.
     """
     used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
@@ -262,7 +263,7 @@ def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping
 
 
 def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the assessment with these details if its guardrail has the placeholder id, otherwise unchanged."""
+    """Return the assessment with these guardrail details if it contains the placeholder id, otherwise unchanged."""
     applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
     if applied.get("guardrailId") != UNNAMED_GUARDRAIL:
         return assessment
@@ -270,9 +271,10 @@ def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mappi
 
 
 def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a ConverseTrace as plain Converse sends it: with `modelOutput`, empty if the model wrote nothing.
+    """Return a ConverseTrace as Converse (not ConverseStream) sends it: with an empty `modelOutput` if it has none.
 
-    Recorded JSON answers have both `actionReason` and `modelOutput`, older ones neither. Streams omit `modelOutput`.
+    Recorded JSON answers have either both members `actionReason` and `modelOutput`, or (the older answers) neither.
+    Streams omit `modelOutput`.
     """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     if "actionReason" not in guardrail or "modelOutput" in guardrail:

@@ -1,8 +1,8 @@
-"""The models of Bedrock: one literal table that rules, chunking, usage and the prompt cache read.
+"""The table of Bedrock's models. The request rules, the chunking, the usage and the prompt cache read it.
 
-`standing` finds the row of a model id. An unknown id of a known line of models, such as Claude Opus, gets the newest
-earlier row of this line, and messages about the id mention this. For all other unknown ids only the rules for all
-models apply.
+`standing` finds the row of a model id. If an id is not in the table but belongs to a known line of models, such as
+Claude Opus, `standing` returns the row of the newest older model of this line, and messages about the id mention this.
+To all other unknown ids, only the rules for all models apply.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Final, Literal, NamedTuple
 class Caching:
     """How a model caches prompts.
 
-    `minimum` is the smallest number of tokens of a cached prefix; `look_back` is the number of block ends before a
-    cachePoint that are compared with the cache.
+    `minimum` is the smallest number of tokens that a cached prefix can have. For each cachePoint, the service also
+    looks for shorter prefixes in the cache: they end at the last `look_back` blocks before the cachePoint.
 
-    `forgets` is the part of the cache that a changed toolChoice invalidates; changed thinking settings and the first
-    image invalidate `messages`. `drops_thoughts`: the model does not receive the reasoning of earlier turns.
+    `forgets` is the part of the cache that becomes invalid if the toolChoice or the thinking settings change, or if the
+    first image is added. `drops_thoughts`: the service does not send the reasoning of earlier turns to the model.
     `implicit`: the model also caches without a cachePoint; the usage does not report this.
     """
 
@@ -42,13 +42,14 @@ _TOOLS_TOKENS: Final = 346
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A row: `ids` is a glob of model ids without region; `version` orders the models of one `line`.
+    """One row of the table MODELS.
 
-    `line` is the common prefix of the ids of related models, after the maker's name. `since` is the day of the model's
+    `ids` is a glob that matches the model's ids without the region prefix. `line` is the common prefix of the ids of
+    related models, after the maker's name; `version` orders the models of one line. `since` is the day of the model's
     release on Bedrock, from AWS's page or from the model id; empty if unknown. `most_tokens` is the largest accepted
     `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message. `converses`:
-    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the family whose chunking the
-    model uses, if not its maker's.
+    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the name of the chunking
+    family; if it is empty, the usual family of the maker applies.
     """
 
     ids: str
@@ -70,7 +71,7 @@ class Model:
 
     @property
     def tools_tokens(self) -> int:
-        """The tokens of the instructions that the service adds before a request's tools; 0 if unknown."""
+        """The number of tokens of the instructions that the service adds to a request with tools; 0 if unknown."""
         return _TOOLS_TOKENS if self.maker == "anthropic" or self.line == "nova" else 0
 
     @property
@@ -197,15 +198,19 @@ MODELS: Final = (
 )
 """The known models; the first row whose glob matches an id applies.
 
-Sources: AWS's model cards, its model lifecycle page and its prompt caching page, in the edition of autumn 2026; for
-the cache of Claude 3.5 Haiku, Opus 4 and 4.1 and Nova, an earlier edition of the prompt caching page; for the cache of
-Nova 2 Lite, its model card. Some editions list a cache minimum of 4,096 for Sonnet 4.5, which recorded cache writes of
-1,322 tokens refute. docs/cache.md describes all other facts about caches. `tools_tokens` is the number on Anthropic's
-page for Claude 4 with toolChoice auto; recorded requests with tools had 280 to 520 tokens more than their texts, with
-Nova 350 to 560 and with Nova 2 Lite 860. `most_tokens` is a user's report for Opus 4 (RooCodeInc/Roo-Code#3916,
-2025-05-24), a trial in public source code for Nova Pro, Haiku 4.5 and gpt-oss 20B (2026), and the limit of Anthropic's
-own API for other Claude models (Effect-TS/effect#7129, 2026-08-07). Models whose end of life is later than public
-recordings of them are not marked as retired: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B, Command R.
+Sources:
+
+* In general: AWS's model cards, model lifecycle page and prompt caching page, as of autumn 2026.
+* Caches: an earlier version of the prompt caching page for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova; the model card
+  for Nova 2 Lite. Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
+  cache writes of 1,322 tokens are recorded. docs/cache.md describes the other facts about caches.
+* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. Recorded requests with tools had 280 to 520
+  tokens more than their texts have, with Nova 350 to 560, with Nova 2 Lite 860.
+* `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916, 2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss
+  20B a trial in public source code (2026); for other Claude models the limit of Anthropic's own API
+  (Effect-TS/effect#7129, 2026-08-07).
+* `retired`: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B and Command R have no date here. They have reached
+  their end of life, but only after public recordings with them were made.
 """
 
 
@@ -218,7 +223,7 @@ _CUT_AS: Final[Mapping[str, str]] = {
     "mistral": "mistral",
     "openai": "gpt-oss",
 }
-"""The name of the family whose chunking a maker's models use, by maker; other makers use the neutral chunking."""
+"""The name of the chunking family for each maker's models. For the models of other makers it is "neutral"."""
 
 _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
 """The id prefixes of cross-region inference profiles."""
@@ -236,9 +241,9 @@ def bare(model_id: str) -> str:
 
 
 class Standing(NamedTuple):
-    """The result of looking up a model id: `id` is the id that rules use, and `model` is the row.
+    """The result of `standing`: `model` is the row of a model id, `id` is the id that the rules use.
 
-    `inferred` is True if the row is that of an older model. `model` is None if no row applies.
+    `inferred` is True if the row belongs to an older model. `model` is None if no row applies.
     """
 
     id: str
@@ -267,15 +272,19 @@ def standing(model_id: str) -> Standing:
 
 
 _VERSION: Final = re.compile(r"(?:-?[a-z]+)*-?v?([0-9]{1,2})(?:[-.]([0-9]{1,2})(?![0-9a-z]))?(?![0-9a-z])")
-"""Matches the version after the line in a model id; sizes, such as 70b, and dates do not match."""
+"""Matches the version number in a model id after the prefix `line`. Sizes, such as 70b, and dates do not match."""
 
 
 _OPEN: Final = frozenset({"claude"})
-"""Lines whose models have several names, such as claude-fable; an unknown name gets the newest row of all names."""
+"""Lines whose models have several names: for example, `claude-fable` and `claude-opus` are names of the line `claude`.
+For an id with an unknown name, `_last_before` searches the rows of all names."""
 
 
 def _last_before(name: str) -> Model | None:
-    """The newest row of the id's line that is not newer than the id; None for an id without a known line or version."""
+    """Return the row with the highest version of the id's line that is not higher than the version in the id.
+
+    Return None if there is no such row, or if the id has no known line or no version.
+    """
     maker, _, rest = name.partition(".")
     of_maker = [model for model in MODELS if model.maker == maker]
     line = max((model.line for model in of_maker if rest.startswith(model.line)), key=len, default="")
@@ -289,7 +298,7 @@ def _last_before(name: str) -> Model | None:
 
 
 def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
-    """The model behind an id: the value of the first matching glob in `model_ids`, otherwise the id itself.
+    """Return the value of the first glob in `model_ids` that matches the id, otherwise the id itself.
 
     >>> stands_for({"arn:*": "anthropic.claude-sonnet-5"}, "arn:aws:bedrock:us-east-1:1:imported-model/x")
     'anthropic.claude-sonnet-5'

@@ -1,7 +1,7 @@
 """AWS's service model of Bedrock Runtime, loaded from the installed botocore at first use.
 
-Nothing here is typed by hand: shapes, operations, errors and statuses come from the installed botocore. A name that
-botocore lacks raises NotInModel, whose message states botocore's version.
+All shapes, operations, errors and statuses come from the installed botocore. For a name that botocore lacks, the
+functions raise NotInModel; its message contains botocore's version.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ from converse_harness.errors import ReplyError
 
 SERVICE: Final = "bedrock-runtime"
 CONTROL_PLANE: Final = "bedrock"
-"""The service with the operations for inference profiles and models; only the names of its operations are read."""
+"""The service with the operations for inference profiles and models. This package reads only the operations' names."""
 
 
 class NotInModel(ReplyError, LookupError):
-    """The installed botocore's model lacks a shape, member or operation; the message contains botocore's version
-    and the most similar name.
+    """Raised if the installed botocore's model lacks a shape, member or operation.
+
+    The message contains botocore's version and the most similar name.
     """
 
 
 class Shape(Protocol):
-    """The part of a botocore shape used here: a structure has `members`, a list `member`, a map `key` and `value`."""
+    """The attributes of a botocore shape that this package uses.
+
+    A structure has `members`, a list has `member`, a map has `key` and `value`.
+    """
 
     name: str
     type_name: str
@@ -43,7 +47,7 @@ class Shape(Protocol):
 
 
 class Operation(Protocol):
-    """The part of a botocore operation used here; `http` contains `method` and `requestUri`."""
+    """The attributes of a botocore operation that this package uses; `http` contains `method` and `requestUri`."""
 
     name: str
     http: Mapping[str, Any]
@@ -59,7 +63,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error in AWS's model: its shape, HTTP status, the side at fault, and the members of its body."""
+    """An error in AWS's model: the name of its shape, its HTTP status, the side at fault, the members of its body."""
 
     name: str
     status: int
@@ -110,7 +114,7 @@ def shape(name: str) -> Shape:
 
 
 def body_shape(name: str) -> Shape:
-    """A shape by its name; for an error that AWS sends beyond its model, the shape of its body. Raises NotInModel."""
+    """Return a shape by its name, or for an ExtraError of BEYOND_MODEL the shape of its body. Raises NotInModel."""
     return shape(_EXTRA_ERROR_BODIES.get(name, name))
 
 
@@ -158,9 +162,9 @@ def check_operation(name: str) -> None:
 
 @cache
 def service_of(operation_name: str) -> str | None:
-    """Return the name of the Bedrock service in the installed botocore that has this operation; None if none has it.
+    """Return the name of the Bedrock service that has this operation; None if no service in botocore has it.
 
-    If several services have the operation, a service that a fake answers comes first.
+    If several services have the operation, SERVICE and CONTROL_PLANE take precedence.
 
     >>> service_of("GetInferenceProfile"), service_of("Retrieve")
     ('bedrock', 'bedrock-agent-runtime')
@@ -179,7 +183,9 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """Yield the names of the Bedrock services; a search of botocore's data (some milliseconds) finds all but two."""
+    """Yield the names of the Bedrock services. All names after the first two need a search of botocore's data, which
+    takes some milliseconds.
+    """
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 
@@ -206,7 +212,7 @@ def errors(operation_name: str) -> Mapping[str, ErrorShape]:
 
 @cache
 def all_errors() -> Mapping[str, ErrorShape]:
-    """Every error of the service by name: the model's errors, and the errors of BEYOND_MODEL."""
+    """Return every error of the service by its name: the errors of the model and those of BEYOND_MODEL."""
     found = {each.name: _error(each) for each in service().error_shapes}
     for row in BEYOND_MODEL:
         if isinstance(row, ExtraError):
@@ -226,7 +232,7 @@ def stream_events(operation_name: str = "ConverseStream") -> tuple[str, ...]:
 
 @cache
 def stream_exceptions(operation_name: str = "ConverseStream") -> Mapping[str, ErrorShape]:
-    """The exceptions that a streaming operation can send as a frame, by their name on the wire. Raises NotInModel.
+    """The exceptions that a streaming operation can send as a frame, by `:exception-type`. Raises NotInModel.
 
     >>> stream_exceptions()["throttlingException"].name
     'ThrottlingException'
@@ -236,7 +242,7 @@ def stream_exceptions(operation_name: str = "ConverseStream") -> Mapping[str, Er
 
 
 def stream_shape(member_name: str, operation_name: str = "ConverseStream") -> str:
-    """The shape of a stream event's or exception's payload, by its name on the wire. Raises NotInModel.
+    """The shape of the payload of a stream event or exception, by the event's type name. Raises NotInModel.
 
     >>> stream_shape("contentBlockDelta")
     'ContentBlockDeltaEvent'
@@ -248,12 +254,12 @@ def stream_shape(member_name: str, operation_name: str = "ConverseStream") -> st
 
 
 def is_document(shape: Shape) -> bool:
-    """Whether a shape is free-form JSON; botocore presents it as a structure without members."""
+    """Whether a shape is free-form JSON. In botocore such a shape is a structure without members."""
     return shape.type_name == "structure" and bool(shape.metadata.get("document"))
 
 
 def is_union(shape: Shape) -> bool:
-    """Whether a structure is a union; an event stream counts as one, although botocore flags it differently."""
+    """Whether a structure is a union. An event stream counts as a union; botocore marks it in another attribute."""
     return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
 
 
@@ -271,7 +277,7 @@ _REMEDY: Final = "Correct the name, or upgrade (pip install --upgrade botocore).
 
 
 def _botocore(module: str) -> Any:
-    # An import statement is not possible: importing this package must not import botocore, and botocore is untyped.
+    # No import statement at the top: importing this package must not import botocore, and botocore has no types.
     return importlib.import_module(f"botocore{module}")
 
 

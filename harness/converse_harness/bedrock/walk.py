@@ -1,4 +1,4 @@
-"""A base class that walks over AWS's shapes and makes a function for each, for example a check or an encoder."""
+"""A base class that visits AWS's shapes and makes one function per shape, for example a check or an encoder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ _Function = TypeVar("_Function", bound=Callable[[Any], Any])
 
 
 class ShapeWalk(dict[str, _Function], ABC):
-    """The functions of all shapes by shape name, each made at first access. Raises NotInModel for an unknown shape."""
+    """A mapping of shape names to functions. A function is made when it is first accessed.
+
+    Access raises NotInModel for an unknown shape.
+    """
 
     def __missing__(self, shape_name: str) -> _Function:
         fresh: dict[str, _Function] = {}
         found = self._function(body_shape(shape_name), fresh)
-        # Stored only when complete: another thread must not get a function whose members' functions are missing.
+        # The functions are stored only now, when all are complete: another thread must not get an incomplete one.
         self.update({**fresh, shape_name: found})
         return found
 
@@ -43,7 +46,7 @@ class ShapeWalk(dict[str, _Function], ABC):
             return self.plain(shape)
         known = self.get(shape.name) or fresh.get(shape.name)
         if known is None:
-            # Stored before the functions of the members exist, because a shape may contain itself.
+            # `known` is stored before the functions of the members exist, because a shape may contain itself.
             inner: dict[str, _Function] = {}
             known = fresh[shape.name] = self.holder(shape, inner)
             inner |= {name: self._function(each, fresh) for name, each in held.items()}

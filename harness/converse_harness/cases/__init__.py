@@ -1,7 +1,7 @@
-"""The catalogue: named situations that a consumer of Bedrock's answers must survive, each a Case.
+"""The catalogue of Cases: named situations that a consumer of Bedrock's answers must survive.
 
-Many cases are generated from AWS's model and the tables of errors, wordings, faults and policies: a new row adds a
-case. The catalogue leaves out cases that the installed botocore cannot parse. It is built at first access.
+Many cases are generated from AWS's model and from the tables of errors, wordings, faults and policies: a new row adds a
+case. Cases that the installed botocore cannot parse are left out. The catalogue is built at first access.
 
 >>> from converse_harness.cases import CASES
 >>> CASES["overflow_pre"].reply
@@ -39,17 +39,17 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "the future": lambda: messages.FUTURE_CASES,
     "faults": failures.fault_cases,
 }
-"""The function that makes the cases of each family, by the family's name."""
+"""For each family of cases, the function that makes the cases."""
 
 
 class UnknownCase(ReplyError, KeyError):
-    """Raised for a name that no case has; the message suggests similar names."""
+    """Raised if no case has the given name; the message suggests similar names."""
 
     __str__ = Exception.__str__  # KeyError.__str__ would put the message in quotes
 
 
 class Catalogue(Mapping[str, Case]):
-    """A mapping of names to cases. It is built at first access, because building it loads AWS's model."""
+    """A mapping of names to cases. The cases are built at first access, because this loads AWS's model."""
 
     @cached_property
     def _cases(self) -> Mapping[str, Case]:

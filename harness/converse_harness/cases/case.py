@@ -32,7 +32,7 @@ MODEL = "AWS's model; not recorded"
 SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
 GUIDE = "AWS's guide; not recorded"
-"""The common values of `Case.source`, the evidence for a case."""
+"""GUIDE and the constants above it are the common values of `Case.source`, the evidence for a case."""
 
 Made = Reply | tuple[Reply, ...]
 """One reply, or the replies to several consecutive calls."""
@@ -40,10 +40,11 @@ Made = Reply | tuple[Reply, ...]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named, canned situation: `sentence` states what happens, `required` what a correct consumer does.
+    """A named situation with prepared replies.
 
-    `source` names the evidence. `make` builds the replies on demand. `needs` lists members of AWS's model
-    (`Shape.member`) that the installed botocore must have to parse the replies.
+    `sentence` describes the situation, `required` describes how a correct consumer reacts. `source` names the evidence.
+    `make` builds the replies on demand. `needs` lists members of AWS's model (`Shape.member`) that the installed
+    botocore must have to parse the replies.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Case:
 
     @property
     def stream_only(self) -> bool:
-        """Whether only ConverseStream can send the replies, because a Converse answer is one complete body."""
+        """Whether the replies are possible only in a stream, since a Converse answer is one complete body."""
         return any(map(_only_streams, self.replies))
 
     @property

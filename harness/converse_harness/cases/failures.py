@@ -1,4 +1,4 @@
-"""Cases of errors (before the stream and inside it) and of all faults: one case per row of the tables."""
+"""Cases of errors (before the stream and inside it) and of faults. Each row of the tables becomes one case."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _HELPERS: Final[Mapping[str, str]] = {
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""The functions of `reply` that have another name than their error. The case of the error has the function's name."""
+"""For each error whose function in `reply` is not named after the error: the name of the function and of the case."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
 }
-"""The members besides the message of the exceptions that have such members, by exception."""
+"""For each exception that has members besides the message: these members."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors that occur only inside streams: AWS's model lists them for neither Converse nor ConverseStream."""
@@ -52,7 +52,7 @@ def _known_from(wording: Wording) -> str:
 
 
 def error_cases() -> Iterator[Case]:
-    """Yield one case per HTTP error of ERRORS, named after the error's function in `reply`."""
+    """Yield one case per HTTP error of ERRORS. The case has the name of the error's function in `reply`."""
     for name, wording in ERRORS.items():
         if name not in _NOT_HTTP:
             status = bedrock.all_errors()[name].status
@@ -188,14 +188,15 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
         "Take the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
-"""For each place of an exception frame: the function that makes the replies, and the case's two text templates."""
+"""For each place of an exception frame: the function that makes the replies, and the templates of the case's `sentence`
+and `required`."""
 
 _SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
     ("throttlingException", "mid"): "throttle_mid",
     ("modelStreamErrorException", "mid"): "model_stream_error",
 }
-"""The short names of common cases, by exception and place."""
+"""The short names of common cases, by (exception, place)."""
 
 
 def frame_cases() -> Iterator[Case]:
@@ -261,7 +262,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""The sentences of cases whose fault's own sentence does not fit, because it describes how to use the fault."""
+"""The sentences for cases whose fault has an unsuitable sentence (it describes how to use the fault)."""
 
 _SHORT_WAIT: Final = 0.1
 """The duration, in seconds, of timed faults in cases; the client waits until the fault ends."""
@@ -274,7 +275,7 @@ _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
     lambda: reasoned(reasoningText=SIGNED),
     lambda: reasoned(redactedContent=b"EroBCkYIBBgCKkA="),
 )
-"""Functions that make the answers to break; a fault is applied to the first answer that has a place for the fault."""
+"""Functions that make whole answers. A case of a fault breaks the first answer to which the fault can be applied."""
 
 
 def _broken(fault: Fault) -> Made:
@@ -289,7 +290,7 @@ def _broken(fault: Fault) -> Made:
 
 
 def fault_cases() -> Iterator[Case]:
-    """Yield one case per fault that an in-process transport supports, named after the fault."""
+    """Yield one case per fault that an in-process transport supports. The case has the name of the fault."""
     for name, fault in FAULTS.items():
         if fault.transports & IN_PROCESS:
             yield Case(

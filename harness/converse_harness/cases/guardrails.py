@@ -1,4 +1,4 @@
-"""Cases of answers that a guardrail changed or reported on, and of every stop reason."""
+"""Cases of answers with a guardrail's result, and one case for every stop reason."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ GUARDRAIL_CASES: Final = (
 
 
 def policy_cases() -> Iterator[Case]:
-    """Yield one case per guardrail policy; the guardrail blocks if the policy can block, and otherwise reports."""
+    """Yield one case per guardrail policy. The guardrail blocks if the policy can block; otherwise it only reports."""
     for name, policy in rails.POLICIES.items():
         blocks = name in rails.able("BLOCKED")
         yield Case(
@@ -105,7 +105,7 @@ _STOPS: Final[Mapping[str, str]] = {
     "malformed_tool_use": "Ask again, or fail; run no tool.",
     "model_context_window_exceeded": "Make the conversation shorter; do not take the answer for whole.",
 }
-"""The required reaction of a consumer, by stop reason."""
+"""The required reaction of a consumer to each stop reason."""
 
 _STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "guardrail_intervened")
 

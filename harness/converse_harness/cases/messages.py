@@ -1,4 +1,4 @@
-"""Cases of answers that are messages: text, reasoning, citations, metadata, and possible additions to AWS's model."""
+"""Cases of answers with a message: its text, reasoning, citations and metadata, and members that AWS may add later."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ FUTURE_CASES: Final = (
         lambda: _future_text(carbon={"grams": 0.3}),
     ),
 )
-"""Cases of members that AWS's model lacks; events of an unknown type have the case of the fault `unknown_event`."""
+"""Cases of members that AWS's model lacks. For an event of an unknown type, the fault `unknown_event` has a case."""
 
 
 _FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."
@@ -252,7 +252,7 @@ _KEEP: Final = "Keep each citation with the text that follows it in its block, o
 
 
 def _located(kind: str, words: str, source: str, *cited: Any, **where: Any) -> Case:
-    """Make the case of one kind of citation location; `cited` and `where` are the arguments of `citing`."""
+    """Make the case for one kind of citation location; `cited` and `where` are the arguments of `citing`."""
     return Case(
         f"citation_{snake(kind)}",
         f"A text leans on {words} ({kind}).",

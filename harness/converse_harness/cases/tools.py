@@ -1,4 +1,4 @@
-"""Cases of answers with tool uses, for tools that the consumer runs and for a tool that the service runs itself."""
+"""Cases of answers with tool uses. The consumer must run the tools; one case is about a tool that the service runs."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except _Terminated:
         return 128 + signal.SIGTERM
-    except BrokenPipeError:  # the reader of our output closed the pipe, for example `| head`
-        # At exit Python flushes stdout again; on the closed pipe this would fail and change the exit code to 120.
+    except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
+        # At exit Python flushes stdout. On the closed pipe this would fail, and the exit code would become 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -79,7 +79,7 @@ def _module(command: str) -> Any:
 
 @contextmanager
 def _terminated_by_signal() -> Generator[None]:
-    """Raise _Terminated in the main thread on SIGTERM, so that commands clean up as they do on Ctrl-C."""
+    """Raise _Terminated in the main thread on SIGTERM, so that commands clean up as after Ctrl-C."""
 
     def terminate(number: int, frame: FrameType | None) -> None:
         raise _Terminated

@@ -24,7 +24,10 @@ _NOTHING_FOUND: Final = 2
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the cases whose names match or contain the pattern. Raises CommandFailed (exit code 2) if none does."""
+    """Print the cases whose names match or contain the pattern.
+
+    Raises CommandFailed (exit code 2) if no name matches.
+    """
     found = [case for name, case in CASES.items() if given.glob in name or fnmatchcase(name, given.glob)]
     if not found:
         try:

@@ -30,7 +30,7 @@ from converse_harness.secrets import mask
 
 _CLEAN: Final = 0
 _FOUND: Final = 1
-"""The exit codes without and with findings; the exit code for wrong usage is 2."""
+"""The exit codes: _CLEAN without findings, _FOUND with findings. argparse exits with 2 for wrong usage."""
 
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
@@ -145,7 +145,7 @@ def check_file(path: Path) -> Checked:
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
-    """Yield a finding for each media folder in `folder` or its subfolders whose recording does not exist."""
+    """Yield a finding for each media folder without a recording, in `folder` and its subfolders."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
@@ -160,7 +160,7 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Yield the line and text of mistakes that the reader accepts: duplicate keys, and times that go backwards."""
+    """Yield (line number, text) for each mistake that `recordings.read` accepts: duplicate keys, decreasing times."""
     for number, row in enumerate(text.split("\n")[: len(lines)], 1):
         twice: list[str] = []
 
@@ -199,7 +199,7 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield the text of each violation of the installed model in a recorded request that the service accepted."""
+    """Yield one text per violation if a recorded request, which the service accepted, violates the installed model."""
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:

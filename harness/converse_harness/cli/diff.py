@@ -17,7 +17,7 @@ from converse_harness.secrets import mask
 _EQUAL: Final = 0
 _DIFFERENT: Final = 1
 _TROUBLE: Final = 2
-"""The exit codes of the command; argparse also exits with 2, for wrong usage."""
+"""The three exit codes of the command. argparse also exits with 2, for wrong usage."""
 
 DESCRIPTION: Final = (
     "Show what differs between two recordings. Exchanges that ask the same belong together, or else those of the same "

@@ -16,7 +16,8 @@ _NOTHING_FOUND: Final = 2
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
 _COMMENT: Final = re.compile(r"<!--.*-->")
-"""Matches a comment line of a page. It is not printed; the tests use it to run an example or to rewrite a table."""
+"""Matches a comment line of a page. Such lines are not printed: they are instructions for the tests, for example to run
+an example or to rewrite a table."""
 
 
 class Heading(NamedTuple):

@@ -30,13 +30,13 @@ from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts,
 from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
-"""Matches the suffix of a cassette's file name; other files of a folder are skipped.
+"""Matches the suffix of a cassette's file name; files with other suffixes in a folder are skipped.
 
-In the name of the recording, `.jsonl` replaces the suffix.
+The recording has the name of the cassette, with the suffix `.jsonl`.
 """
 
 _PATIENCE: Final = 2.0
-"""The progress of an import is shown after it has run for this number of seconds."""
+"""The progress of an import is shown after this number of seconds."""
 
 _SHOWN_HOSTS: Final = 5
 
@@ -99,7 +99,10 @@ def run(given: argparse.Namespace) -> int:
 
 
 class _Job(NamedTuple):
-    """A cassette to import and the path of its recording; `named` is true if the user named the file, not a folder."""
+    """A cassette to import (`source`) and the path of its recording (`target`).
+
+    `named` is true if the command line names the file, false if it names a folder with the file.
+    """
 
     source: Path
     target: Path
@@ -135,9 +138,9 @@ def _recording_name(cassette: Path) -> str:
 class _Import:
     """One run of the command: its options and its counters.
 
-    `written` maps each written recording to its cassette. `verdicts` counts the imported exchanges by verdict, `alone`
-    the ignored interactions by host, `others` the files of other tools by tool, `without` the files that contain
-    nothing of Bedrock, and `refused` the failed imports.
+    `written` maps each written recording to its cassette. The others are counters: `verdicts` counts the imported
+    exchanges by verdict, `alone` counts the ignored interactions by host, `others` counts the files of other tools by
+    tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports.
     """
 
     hosts: Hosts
@@ -188,7 +191,9 @@ class _Import:
         return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
 
     def _check(self, job: _Job) -> None:
-        """Raise CannotImport if this run has already written the recording, or if it exists and `force` is false."""
+        """Raise CannotImport if this run has already written the recording, or if the recording exists and `force` is
+        false.
+        """
         other = self.written.get(job.target)
         if other is not None:
             problem = f"it would become {job.target}, which {other} became just now."
@@ -225,7 +230,7 @@ def _details(verdicts: Counter[ImportVerdict]) -> str:
 
 @dataclass(slots=True)
 class _Progress:
-    """Shows the progress of a slow import, if the output is a terminal."""
+    """Shows the progress of a slow import if `out` is a terminal."""
 
     out: TextIO
     total: int

@@ -22,11 +22,11 @@ _EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.tex
 
 
 class CannotServe(ReplyError):
-    """The file or the case cannot be served; the message states the place and the reason."""
+    """Raised if a file or a case cannot be served; the message contains the place and the reason."""
 
 
 def load_case(case: Case) -> Script:
-    """Return a script that answers every call with the case's replies: in order, then from the first one again.
+    """Return a script that answers calls with the case's replies in order. After the last reply, the first one follows.
 
     Raises CannotServe if a server cannot send one of the replies.
     """
@@ -82,11 +82,11 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # as `python FILE` does, so that the file can import modules beside it
+        sys.path.insert(0, folder)  # like `python FILE`: the file can import modules in its own folder
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
-        # The message names the innermost line of the user's own file in the traceback.
+        # Of the lines of the user's own file in the traceback, the message contains the innermost one.
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         message = str(error)
         if isinstance(error, SyntaxError):
@@ -120,11 +120,11 @@ class Watcher:
         self.changed()
 
     def changed(self) -> bool:
-        """Whether the file exists and has changed since the previous call of this method."""
+        """Return whether the file exists and has changed since the previous call of this method."""
         try:
             status = os.stat(self.path)
         except OSError:
-            return False  # the file is missing for a moment while an editor replaces it
+            return False  # while an editor replaces the file, it is missing for a moment
         now = (status.st_mtime_ns, status.st_size, status.st_ino)
         before, self.seen = self.seen, now
         return now != before

@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> NoReturn:
     try:
         _record(given)
     except BrokenPipeError:
-        raise  # the reader of our stdout has closed it; `main` handles this error
+        raise  # the program that reads our stdout has closed the pipe; `main` handles this error
     except (ConverseHarnessError, OSError) as error:
         raise CommandFailed(_what(given.file, error)) from error
 
@@ -115,7 +115,10 @@ def _check_upstream(own: str, upstream: str) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Create the recording's folder. Raises OSError, before the proxy starts, if the recording cannot be written."""
+    """Create the recording's folder, and raise OSError if the recording cannot be written.
+
+    It is called before the proxy starts, so that the error appears at once.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
     if number:

@@ -25,14 +25,15 @@ from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 
 _KEEP_CALLS: Final = 10_000
-"""The default number of calls that each fake keeps: a server may run for days, and a call takes 10 to 100 KB."""
+"""The default number of calls that each fake keeps in memory. It is limited because a server may run for days, and one
+call takes 10 to 100 KB."""
 
 _LOOK_EVERY: Final = 0.2
 """Seconds between two checks of a watched file."""
 
 
 def _told(read: Callable[[str], Any], text: str) -> Any:
-    """Convert the text of an argument with `read`. A ReplyError of `read` becomes an ArgumentTypeError."""
+    """Convert the text of an argument with `read`. If `read` raises ReplyError, raise ArgumentTypeError instead."""
     try:
         return read(text)
     except ReplyError as error:
@@ -170,7 +171,7 @@ def _tell(fake: ServerFake, call: Call) -> None:
 
 
 def _reload(path: Path, fake: ServerFake, **played: Any) -> None:
-    """Load the changed file and serve its script from the beginning; calls in progress continue."""
+    """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
     printer = Printer(sys.stdout)
     try:
         script = load(path, **played)

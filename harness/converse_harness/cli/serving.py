@@ -23,15 +23,17 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables of each printed `export` line: for the AWS SDKs, for litellm, and for both."""
+"""The environment variables in each of the three printed `export` lines. The first line is for the AWS SDKs, the second
+for litellm, the third for both."""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40
 _REFUSAL: Final = 160
-"""The maximum numbers of characters printed: of the user's text, of the answer, and of the error without a reply."""
+"""The maximum numbers of printed characters: for the user's text, for the answer, and for the error that the client
+receives if the fake has no reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
-"""A queue of functions, each of which prints one ended call; any thread may add to it."""
+"""A queue of functions that each print one ended call. Any thread may add a function; the main thread calls them."""
 
 
 def _port(text: str) -> int:
@@ -50,7 +52,7 @@ ADDRESS: Final[Arguments] = {
 def running(
     server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
 ) -> Generator[None]:
-    """Run a server during a `with` block. Then print the calls that are left in the queue, and call `at_end`.
+    """Run a server during a `with` block. Then print the calls that are left in the queue `ended`, and call `at_end`.
 
     Raises TransportError if the server cannot start.
     """
@@ -71,7 +73,9 @@ def running(
 
 
 def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server; `what` describes the server's script, or is None with only the control API."""
+    """Print the address of a server. `what` describes the server's script; None means that the server has no script,
+    only the control API.
+    """
     head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
     if what is None:
         lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]
@@ -86,7 +90,10 @@ def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str 
 
 
 def tell_call(call: Call, id: str = "") -> None:
-    """Print the request and the outcome of a call; `id` is the id of its fake, empty for the server's own fake."""
+    """Print one line about a call: its request and its outcome.
+
+    `id` is the id of the fake that answered, empty for the server's own fake.
+    """
     style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
     Printer(sys.stdout).now(_call_line(id, call), style)
 
@@ -121,7 +128,10 @@ def _is_unexpected(call: Call) -> bool:
 
 
 def _taken_at(call: Call) -> float | None:
-    """Seconds from the request until the client received the last part of the answer; None if it received none."""
+    """Return the seconds from the request until the client received the last part of the answer.
+
+    Return None if the client received no part.
+    """
     if call.answered.passed_on is not None:
         return call.answered.passed_on().at
     return call.answered.taken.last_at

@@ -24,16 +24,17 @@ _PAUSE: Final = 1000
 
 _ASKED_LINES: Final = 3
 _ANSWERED_LINES: Final = 20
-"""The maximum numbers of lines shown for each text of the request and of the answer; `--full` shows all lines."""
+"""The maximum numbers of printed lines for one text of the request, and for one text of the answer. `--full` prints all
+lines."""
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 50
-"""Numbers of columns: the width if the output is no terminal, and the minimum width of a text."""
+"""Widths in columns: the line width if the output is no terminal, and the smallest line width that is used."""
 
 _INDENT: Final = 12
 _LABEL: Final = 11
 _MARGIN: Final = _INDENT + _LABEL + 2
-"""Numbers of columns: before a label, for a label, and before a text."""
+"""Widths in columns: of the space before a label, of the label, and of all that precedes a text."""
 
 _STYLES: Final = {
     **dict.fromkeys(("fault", "failed", "error", "exception", "end", "bytes"), "31"),
@@ -65,7 +66,10 @@ class Laid(NamedTuple):
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the recording; return the exit code 0. Raises UsageFailed if it has no call with the number `--call`."""
+    """Print the recording; return the exit code 0.
+
+    Raises UsageFailed if the recording has no call with the number in `--call`.
+    """
     session = session_in(given.file, _TROUBLE)
     count = len(session.exchanges)
     if given.call is not None and not 1 <= given.call <= count:
@@ -112,9 +116,9 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
 def _show_row(
     row: TimelineRow, printer: Printer, width: int, most: int | None, before: int | None = None
 ) -> int | None:
-    """Print at most `most` lines of a row (None: all); return the time of its last piece.
+    """Print at most `most` lines of a row (None: all lines); return the time of the row's last piece.
 
-    `before` is the time of the previous row's last piece; a pause since then is printed too.
+    `before` is the time of the previous row's last piece. If a long pause follows it, the pause is printed too.
     """
     lines = list(laid_out(row.pieces, width))
     shown = lines if most is None else lines[:most]
@@ -134,7 +138,10 @@ def _show_row(
 
 
 def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
-    """Wrap a text to lines of at most `width` characters; after a long pause, a new line starts."""
+    """Join the pieces of a text and wrap it to lines of at most `width` characters.
+
+    If a long pause separates two pieces, the second piece starts a new line.
+    """
     cuts = [
         number
         for number, (piece, following) in enumerate(pairwise(pieces), 1)

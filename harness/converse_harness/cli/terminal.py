@@ -1,4 +1,4 @@
-"""Code shared by the commands: printed lines, the errors that end a command, reading a recording, `--redact`."""
+"""Code that the commands share: to print lines, to end with an error, to read recordings, and for `--redact`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.replies import RecordedSession
 
 Arguments = Mapping[str, Mapping[str, Any]]
-"""The arguments of a command: the name or the flags of each, and its options for `ArgumentParser.add_argument`."""
+"""The arguments of a command. Each name (or its flags) is mapped to the options for `ArgumentParser.add_argument`."""
 
 BOLD: Final = "1"
 DIM: Final = "2"
@@ -26,7 +26,7 @@ GREEN: Final = "32"
 
 
 class CommandFailed(Exception):
-    """The command cannot continue: the message is printed, and the process exits with `code`."""
+    """Raised if the command cannot continue: `main` prints the message, and the process exits with `code`."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class CommandFailed(Exception):
 
 
 class UsageFailed(Exception):
-    """The arguments contradict each other, or name something that does not exist; the exit code is 2."""
+    """Raised if arguments contradict each other or name something that does not exist; the exit code is 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def complain(command: str, text: str) -> None:
 
 
 def counted(count: int, what: str) -> str:
-    """A count with its noun, in the plural unless the count is 1.
+    """Return the count with the noun `what`; the noun is in the plural unless the count is 1.
 
     >>> counted(1, "exchange"), counted(2, "exchange")
     ('1 exchange', '2 exchanges')
@@ -80,7 +80,7 @@ def plain(text: str) -> str:
 
 
 def session_in(path: Path, code: int) -> RecordedSession:
-    """Read a recording, which may contain events that AWS never sends.
+    """Read a recording. The recording may contain events that AWS never sends.
 
     Raises CommandFailed, with the exit code `code`, if the file cannot be read.
     """

@@ -104,13 +104,13 @@ class ConsumerContract:
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
         """Send the target's request with the consumer, and return the consumer's result.
 
-        You may write it as a coroutine function. An exception after the first request counts as an error of the
-        consumer, an earlier exception as a mistake in this method.
+        The method may be a coroutine function. An exception after the first request counts as an error of the consumer.
+        An earlier exception counts as a mistake in this method.
         """
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
     def seen(self, seen: Seen) -> None:
-        """Called with the observations of each case before its test ends. Override it for your own reports."""
+        """Do nothing. Each test of a case calls this method with a Seen; override it for your own reports."""
 
     @classmethod
     def cases(cls) -> list[str]:
@@ -128,7 +128,7 @@ class ConsumerContract:
     # The tests
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make one test for each case that the transport and the operation allow, and one for each property."""
+        """Make one test for each possible case (see `cases`) and one test for each property."""
         if "contract_case" in metafunc.fixturenames:
             metafunc.parametrize("contract_case", list(self._marked(self.cases())))
         if "contract_property" in metafunc.fixturenames:
@@ -140,13 +140,13 @@ class ConsumerContract:
             marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
             yield pytest.param(name, marks=marks, id=name)
 
-    # The consumer runs in fixtures, so that pytest reports an exception before the consumer's first request as an error
-    # and not as a failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them. For
-    # such a name, ruff assumes that the fixture has no value, hence the noqa comments for PT019.
+    # The consumer runs in fixtures: if it raises before its first request, pytest then reports an error and not a
+    # failure. The names of the fixtures begin with _, so that `pytest --fixtures` does not list them. For such a name,
+    # ruff assumes that the fixture has no value; therefore the noqa comments for PT019.
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
-        """The consumer's result for one case."""
+        """Run the consumer with the replies of one case."""
         return self._try(contract_case, CASES[contract_case].replies, request)
 
     def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
@@ -161,9 +161,10 @@ class ConsumerContract:
     def _contract_worst(
         self, contract_property: str, request: pytest.FixtureRequest
     ) -> tuple[Tried | None, NotHandled | None]:
-        """The run with the smallest answer that the consumer does not handle, and the exception for the test.
+        """Search for the smallest generated answer that the consumer does not handle.
 
-        Both are None if the consumer handles all generated answers.
+        Return the run with this answer, and the exception for the test. Both are None if the consumer handles all
+        generated answers.
         """
         found = PROPERTIES[contract_property]
         worst: Tried | None = None
@@ -205,7 +206,7 @@ class ConsumerContract:
             own_fakes(item).append(tried.fake)
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
-        """Run the consumer against these replies, and judge its result."""
+        """Run the consumer with a fake that sends these replies, and judge the consumer's result."""
         fake = _opened(self.transport, request)
         try:
             verdict, outcome, requests = self._put(fake, replies)
@@ -232,10 +233,10 @@ class ConsumerContract:
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
-    """Make a ConsumerContract from a function that takes a Target and returns an Outcome.
+    """Make a subclass of ConsumerContract from a function that takes a Target and returns an Outcome.
 
     `settings` are the attributes of the class. Assign the class to a name that pytest collects. Raises ReplyError for
-    an unknown setting, and for an unknown case in `known`.
+    an unknown or invalid setting.
 
     >>> def ask(target: Target) -> Outcome: ...
     >>> TestMine = consumer_contract(ask, known={"bad_crc": "it does not look at checksums"})
@@ -254,12 +255,15 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
 
 
 def _name_of(request: pytest.FixtureRequest) -> str:
-    """The name of the contract's class in the test's node id; classes of consumer_contract share one `__name__`."""
+    """Return the name of the contract's class in the test's node id.
+
+    `__name__` is not used, because all classes that `consumer_contract` makes have the same one.
+    """
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
-    """Open a fake that reports no unused replies and no unexpected calls, because the verdict covers both."""
+    """Open a fake that accepts unused replies and unexpected calls, because the verdict covers both."""
     if transport == "server":
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
     if transport == "httpx":
@@ -272,10 +276,10 @@ def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
 
 
 def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
-    """Script the replies in order.
+    """Give the fake a script with the replies in order.
 
-    If `goes_on`, the fake answers all further calls with FOLLOW_UP. Otherwise it repeats the last reply, and answers
-    only tool results with FOLLOW_UP.
+    If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls with tool
+    results with FOLLOW_UP, and all others with the last reply again.
     """
     *first, last = replies
     follow_up = reply.text(FOLLOW_UP)
@@ -292,7 +296,7 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 
 def _is_silent(answer: Reply) -> bool:
-    """Whether the answer, or the rest of it, never arrives, so that the client waits until its timeout."""
+    """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
     return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
 
 
@@ -332,11 +336,12 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "most_calls": (_is_count, "a whole number, 1 or more"),
     "examples": (_is_count, "a whole number, 1 or more"),
 }
-"""For each setting with a single value: a test of whether a value is allowed, and a description of allowed values."""
+"""For each setting with a single value: a function that returns whether a value is allowed, and a description of the
+allowed values."""
 
 
 def _check(contract: type[ConsumerContract], where: str) -> None:
-    """Check the contract's settings. Raises ReplyError, at the line that defines the class, for an invalid setting."""
+    """Check the settings of a contract. Raises ReplyError for an invalid setting."""
     for name, (is_allowed, expected) in _ALLOWED.items():
         if not is_allowed(value := getattr(contract, name)):
             raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")

@@ -1,4 +1,4 @@
-"""Compute which results of a consumer are accepted for given replies; define the properties for generated replies."""
+"""Compute the accepted results of a consumer for given replies, and define the properties for generated replies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OVERFLOW: Final = "ContextOverflow"
 """The name that stands for "the conversation is too long" in a contract's `errors`."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
-"""Faults that the consumer must ignore: it must read the answer as if the fault were absent."""
+"""Faults that the consumer must ignore: its result must be the same as without the fault."""
 
 FATAL: Final = frozenset(
     (
@@ -75,7 +75,7 @@ class ExpectedAnswer:
 
     @property
     def readings(self) -> frozenset[str]:
-        """The accepted forms of the whole text: consumers put different separators between blocks."""
+        """The accepted forms of the whole text. Consumers join the texts of the blocks with different separators."""
         said = [text for text in self.texts if text]
         return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
 
@@ -86,20 +86,20 @@ class ExpectedAnswer:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the stop reason or a tool input that is no JSON object shows that the answer was cut short.
+        """Whether the answer was cut short: its stop reason is in CUT_SHORT, or a tool input is not a JSON object.
 
-        A consumer may then fail.
+        For such an answer, the consumer may fail.
         """
         return self.stop_reason in CUT_SHORT or any(isinstance(given, str) for _, given in self.tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The accepted results of a consumer for one reply, or for several in a row.
+    """The accepted results of a consumer for one reply, or for several replies in a row.
 
-    The consumer may return each of the `answers` as complete. If `failure` is true, an error is accepted too; `names`
-    are the accepted AWS names of this error (empty: any name). If `obscure` is true, tool calls may be missing. `said`
-    is the content that the consumer may have received before a failure.
+    The consumer may return any of the `answers` as a complete answer. If `failure` is true, it may also raise an error;
+    `names` are the accepted AWS names of this error (empty: any name). If `obscure` is true, tool calls may be missing.
+    `said` is the content that the consumer may have received before a failure.
     """
 
     answers: tuple[ExpectedAnswer, ...]
@@ -156,7 +156,10 @@ def parsed(text: str) -> Any:
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
-    """The accepted results for replies in a row: the answer of any of them, or an error that fits the first one."""
+    """Return the accepted results for several replies in a row.
+
+    The consumer may return the answer of any of the replies, or an error that fits the first one.
+    """
     first, *later = map(_of_one, replies)
     for each in later:
         first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
@@ -209,7 +212,7 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 
 
 def _names(name: str, message: object) -> frozenset[str]:
-    """The accepted AWS names of an error; empty, for any name, if AWS's model does not have the error."""
+    """Return the accepted AWS names of an error. The set is empty (any name) if AWS's model does not have the error."""
     if name not in bedrock.all_errors():
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))
@@ -217,9 +220,9 @@ def _names(name: str, message: object) -> frozenset[str]:
 
 
 class Unending(BaseException):
-    """Raised with the test's failure if the consumer had to be stopped; hypothesis does not shrink after it.
+    """Raised if the consumer had to be stopped; `error` is the failure of the test.
 
-    Each attempt to shrink the answer would last until the time limit again.
+    It is a BaseException, so that hypothesis does not shrink the answer: each attempt would take the whole time limit.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -231,8 +234,8 @@ class Unending(BaseException):
 class Property:
     """A property that a consumer must have for all generated answers.
 
-    `sentence` describes the answers, `required` describes what the consumer must do with them. `draws` takes the kinds
-    of blocks, the operation and the transport, and returns the hypothesis strategy for the answers.
+    `sentence` describes the answers, `required` describes how the consumer must react. `draws` takes the kinds of
+    blocks, the operation and the transport, and returns the hypothesis strategy for the answers.
     """
 
     name: str
@@ -250,9 +253,9 @@ class Property:
             max_examples=examples,
             deadline=None,
             database=None,
-            phases=[phase for phase in Phase if phase is not Phase.explain],  # explain would run the consumer again
+            phases=[phase for phase in Phase if phase is not Phase.explain],  # `explain` runs the consumer again
             report_multiple_bugs=False,
-            # The health checks do not apply: the consumer is slow, and large or rare answers are the point.
+            # The health checks are off, because the consumer is slow and the strategies may draw large or rare answers.
             suppress_health_check=(
                 HealthCheck.data_too_large,
                 HealthCheck.filter_too_much,

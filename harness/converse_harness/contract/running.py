@@ -1,4 +1,4 @@
-"""Run an adapter within a time limit; define its argument (Target) and its result (Outcome, with ToolCalls)."""
+"""Run an adapter within a time limit. An adapter takes a Target and returns an Outcome, which contains ToolCalls."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 PATIENT: Final = 30.0
-"""The timeout for the consumer's client, in seconds, in cases in which the whole answer arrives."""
+"""The timeout of the consumer's client in seconds, for cases in which the whole answer arrives."""
 
 SHORT_TIME: Final = 0.5
-"""The timeout for the consumer's client, in seconds, in cases in which a part of the answer never arrives."""
+"""The timeout of the consumer's client in seconds, for cases in which a part of the answer never arrives."""
 
 
 def _is(value: object, *types: type) -> bool:
@@ -87,8 +87,9 @@ class Outcome:
     """The consumer's result for an answer.
 
     `text` is all text that the consumer shows, also before an error. `tool_calls` are the calls that it runs, in order.
-    `stop_reason` may be AWS's or the consumer's own. `error` is the exception raised, or its name if the consumer is
-    written in another language. `reasoning` is compared unless it is None. Raises ReplyError for wrong types.
+    `stop_reason` is the name that AWS or the consumer uses. `error` is the consumer's exception, or the name of the
+    error if the consumer is written in another language. `reasoning` is compared unless it is None. Raises ReplyError
+    for wrong types.
 
     >>> Outcome("18 °C", stop_reason="end_turn").error is None
     True
@@ -117,8 +118,8 @@ class Target:
     """The fake that the consumer must call, and the request that the consumer must send.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
-    in cases where the consumer must give up. With the transport "boto", the fake also answers boto clients that the
-    consumer makes itself.
+    in cases in which the answer never arrives. With the transport "boto", the fake also answers boto clients that the
+    consumer creates itself.
     """
 
     fake: Fake
@@ -143,8 +144,9 @@ class Target:
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment variables with the endpoint's URL for SDKs. Raises ReplyError unless the transport is
-        "server".
+        """The environment variables that configure SDKs for the endpoint's URL.
+
+        Raises ReplyError unless the transport is "server".
         """
         environ: dict[str, str] = self._of_the_server("environ")
         return environ
@@ -170,10 +172,11 @@ class Target:
 
 
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
-"""A function that sends the target's request with the consumer and returns an Outcome, or an awaitable of one."""
+"""A function that sends the target's request with the consumer. It returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""How many seconds a consumer has to end after its fake was closed, and as many again while it is interrupted."""
+"""The seconds that a consumer has to end after its fake was closed. If it does not end, it is interrupted repeatedly
+for the same number of seconds."""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""
@@ -196,9 +199,9 @@ def _raise_in(thread: int) -> None:
 
 @contextmanager
 def _unraised() -> Generator[None]:
-    """Hide Python's reports of a `_Stopped` that was raised in a finalizer and so had no effect.
+    """Hide Python's reports of a `_Stopped` that was raised in a finalizer.
 
-    `_interrupt` raises another one.
+    Such an exception has no effect, but `_interrupt` raises the next one.
     """
     usual = sys.unraisablehook
 
@@ -223,7 +226,7 @@ class _Run:
     outcome: object = None
     error: BaseException | None = None
     cancel: Callable[[], object] | None = None
-    """Cancels the adapter's coroutine, if there is one: `_Stopped` does not interrupt an event loop that waits."""
+    """Cancels the adapter's coroutine; None without a coroutine. `_Stopped` does not interrupt a waiting event loop."""
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -264,9 +267,9 @@ class _Run:
                 tried.acquire(timeout=3 * _GRACE)
 
     def _interrupt(self, tried: _thread.LockType) -> None:
-        # If a tracer is active, CPython 3.11 may switch threads only when a Python function is called, and this delays
-        # a pending interruption. Therefore `stop` starts this thread with `_thread`, so that coverage and debuggers do
-        # not trace it, and then waits for a lock, which is a call in C.
+        # With an active tracer, CPython 3.11 may switch threads only when a Python function is called. This would delay
+        # a pending interruption. Therefore this thread must not be traced by coverage or a debugger: `stop` starts it
+        # with `_thread`. For the same reason `stop` waits for a lock, which is a call in C.
         deadline = time.monotonic() + _GRACE
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
@@ -274,7 +277,9 @@ class _Run:
                 self._cancel()  # also wakes the event loop
                 self.thread.join(_LOOK_EVERY)
             with suppress(_Stopped):
-                _raise_in(_thread.get_ident())  # makes Python drop an interruption that the thread did not take
+                # If the consumer's thread has ended before it raised the last `_Stopped`, that interruption is pending
+                # in Python. An interruption of this thread makes Python drop it.
+                _raise_in(_thread.get_ident())
                 time.sleep(0)
         finally:
             tried.release()
@@ -288,14 +293,14 @@ class _Run:
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
     """Run the adapter; return its Outcome, an Outcome with the exception that it raised, or None if it was stopped.
 
-    The run is stopped after `time_limit` seconds or after more than `most_calls` requests: the fake is closed, which
-    frees a consumer that waits for an answer, then the event loop is cancelled, then the code is interrupted. A
-    consumer that waits in C code for something else is interrupted when it returns to Python; a consumer that catches
-    the interruption and continues cannot be stopped.
+    The run is stopped after `time_limit` seconds or after more than `most_calls` requests. First the fake is closed:
+    this ends the wait for an answer. Then the coroutine is cancelled, and then the thread is interrupted. A consumer
+    that waits in C code is interrupted when it returns to Python. A consumer that catches the interruption and
+    continues cannot be stopped.
 
-    Raises SetUpFailed if the adapter fails before the first request, if that request calls another operation or would
-    be refused by Bedrock, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and the
-    exceptions of `pytest.skip` and `pytest.fail`.
+    Raises SetUpFailed if the adapter fails before the first request, if a request calls another operation, if Bedrock
+    would refuse the first request, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and
+    the exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()

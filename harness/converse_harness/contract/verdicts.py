@@ -1,4 +1,4 @@
-"""Judge outcomes: the tables of verdict levels and flaws, the comparison, and the failure reports."""
+"""Compare a consumer's Outcome with the Expectation: verdict levels, flaws, the comparison, and failure reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Worded(Enum):
 
 
 class VerdictLevel(_Worded):
-    """The levels of a verdict: a word and a meaning for each."""
+    """The levels of a verdict. Each level has a word and a meaning."""
 
     HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
     REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
@@ -37,7 +37,7 @@ class VerdictLevel(_Worded):
 
 
 class Flaw(_Worded):
-    """The ways in which a consumer can mishandle an answer: a word and a meaning for each."""
+    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning."""
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
@@ -50,7 +50,7 @@ class Flaw(_Worded):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A level, the flaw if there is one, and a short reason."""
+    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason."""
 
     level: VerdictLevel
     flaw: Flaw | None = None
@@ -73,15 +73,15 @@ ACCIDENTS: Final = frozenset(
         *("ImportError", "ModuleNotFoundError"),
     )
 )
-"""The names of error classes for programming mistakes; such an error never represents an error of Bedrock."""
+"""The names of error classes for programming mistakes. If a consumer raises one, its flaw is WRONG_ERROR."""
 
 FINISHED: Final = frozenset(
     (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
 )
-"""The stop reasons of a complete answer, those of AWS and those of frameworks; None if the consumer returns none."""
+"""The stop reasons of a complete answer, as AWS and frameworks name them. None: the consumer returns no stop reason."""
 
 FOLLOW_UP: Final = "OK."
-"""The text with which the fake answers tool results, and further calls after a complete answer."""
+"""The text of the fake's answer to tool results, and to further calls after a complete answer."""
 
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
@@ -96,7 +96,10 @@ def judge(
     *,
     errors: Mapping[type[BaseException] | str, Iterable[str]],
 ) -> Verdict:
-    """Judge an outcome. If Bedrock refuses a later request, this refusal is the flaw, before all others."""
+    """Return the verdict on an outcome.
+
+    If Bedrock would refuse a request after the first one, the flaw is BAD_REQUEST, whatever the outcome is.
+    """
     made = list(calls)
     refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
     if refused is not None:
@@ -201,7 +204,10 @@ def _error_name(error: BaseException | str | None) -> str:
 def _meaning_of(
     error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
 ) -> frozenset[str]:
-    """The AWS errors that an error may represent, by the contract's `errors` or by its own name; empty if unknown."""
+    """Return the names of the AWS errors that an error may represent; empty if none is known.
+
+    The names come from the contract's `errors`, or from the error's own name.
+    """
     for known, names in errors.items():
         if error == known if isinstance(known, str) else isinstance(error, known):
             return frozenset(names)
@@ -211,7 +217,7 @@ def _meaning_of(
 
 
 def _said(error: BaseException | str | None) -> str:
-    """The message of an exception, after a colon; empty if the error is only a name."""
+    """Return a colon and the message of an exception; an empty text if the error is only a name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 
@@ -232,10 +238,10 @@ else:
 
 
 class NotHandled(AssertionError, _Failed):
-    """The consumer mishandled or refused an answer; the message contains the verdict."""
+    """Raised if the consumer mishandled or refused an answer; the message contains the verdict."""
 
     def __init__(self, message: str) -> None:
-        # The message is complete: a traceback would show only the contract's own code.
+        # No traceback: it would show only the contract's own code.
         _Failed.__init__(self, message, pytrace=False)
 
 
@@ -293,11 +299,11 @@ def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> N
 
 
 def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled | None:
-    """The exception with which the test fails; None if the consumer handles the answer."""
+    """Return the exception that the test must raise; None if the consumer handles the answer."""
     verdict = tried.seen.verdict
     if verdict.level is VerdictLevel.HANDLED:
         return None
-    if isinstance(asked, Property):  # shows each generated reply as code, ready to paste
+    if isinstance(asked, Property):  # the message shows each generated reply as Python code
         from hypothesis.vendor.pretty import pretty
 
         sent = [asked.sentence, *map(pretty, tried.replies)]

@@ -1,4 +1,4 @@
-"""The Endpoint: answers each request with one response, without I/O, from the script, the rules and the handlers."""
+"""The Endpoint answers each request with one response, without I/O. It uses the script, the rules and the handlers."""
 
 from __future__ import annotations
 
@@ -38,32 +38,33 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
-"""A function that answers the calls of an operation: it returns the members of the output, or a Reply (an error)."""
+"""A function that answers the calls of one operation. It returns the members of the output, or a Reply, such as an
+error."""
 
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
-"""The HTTP status of errors that AWS's model of Bedrock does not have."""
+"""The HTTP statuses of two errors that AWS's model of Bedrock does not have."""
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that push chunks to the client."""
 
 _TIME_TO_LEAVE: Final = 1.0
-"""How many seconds a socket client has to disconnect at the point where the recorded client disconnected."""
+"""The seconds that a socket client has to disconnect at the point at which the recorded client disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call in progress: the transport sends the `response`, and calls `ended` at the end."""
+    """One call in progress. The transport sends the `response` and then calls `ended`."""
 
     call: Call
     response: HttpResponse
     taken: SentChunks
-    """The list to which the transport appends each chunk that the client took."""
+    """The list to which the transport appends each chunk that the client received."""
     on_ended: Callable[[Call], None] | None = None
     captured: None = field(default=None, init=False)
     """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Report how the answer ended; only the first report counts."""
+        """Store the outcome of the answer in the call; only the first outcome counts."""
         if self.call.answered.outcome == "still running":
             self.call.answered.outcome = outcome
             if self.on_ended is not None:
@@ -71,14 +72,15 @@ class Exchange:
 
 
 class Endpoint:
-    """Answers requests from a script and keeps every Call, or the last of them.
+    """Answers requests from a script, and keeps all Calls or only the last ones.
 
-    `seed` changes every id and padding length; `transport` names the transport in use, whose limits apply to replies.
-    `rules` is the level at which Bedrock's rules for requests are enforced. `history` ("note", "fail" or "off") is the
-    treatment of requests that change earlier answers of the model. `calls` keeps the last `keep_calls` calls; None
-    keeps all. `models` maps globs of model ids to the models behind them. `cache_minimum` replaces every model's own
-    minimum of tokens for a cached prompt. `problems` contains the errors that must fail the test even if the client
-    catches them, `notes` contains the notes about requests. An Endpoint is not thread-safe; a Fake adds the lock.
+    `seed` changes every id and padding length. `transport` names the transport in use; a reply with a fault that this
+    transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for requests are enforced.
+    `history` ("note", "fail" or "off") is the treatment of requests that change earlier answers of the model. `calls`
+    contains the last `keep_calls` calls; None keeps all. `models` maps globs of model ids to the ids of models.
+    `cache_minimum` replaces every model's own minimum of tokens for a cached prompt. `problems` contains the errors
+    that must fail the test even if the client catches them, `notes` contains the notes about requests. An Endpoint is
+    not thread-safe; a Fake adds the lock.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -118,13 +120,13 @@ class Endpoint:
         self.handlers: dict[str, Handler] = {}
         self.transport: Transport | None = transport
         self.on_ended: Callable[[Call], None] | None = None
-        """Called with the call when an answer has ended. Any thread may call this function, so it must not block."""
+        """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
         self.check(*replies)
         self.cache = PromptCache(self.conversation.parent, cache_minimum)
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request; `operation` is the name of the request's operation, in case its path does not show it."""
+        """Answer one request. The name of its `operation` is needed only if the request's path does not show it."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
@@ -151,10 +153,11 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Choose a call's reply from the script; None if the script has none for the call, or if a handler answers.
+        """Choose the reply for a call from the script.
 
-        A call that Bedrock would refuse gets a reply only from a recording, unless `rules` is "warn" or "off". A
-        handler takes precedence over the script, except for the operations in NAMED.
+        Return None if the script has no reply for the call, or if a handler answers. A handler takes precedence over
+        the script, except for the operations in NAMED. A call that Bedrock would refuse gets a reply only from a
+        recording, unless `rules` is "warn" or "off".
         """
         if call.operation in self.handlers and call.operation not in NAMED:
             return None
@@ -170,14 +173,14 @@ class Endpoint:
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
         slot = self.script.choose(call, refused=refusal is not None and self.rules != "warn")
-        # Bedrock accepted the request of a recorded exchange, so a call with a recorded reply gets no notes.
+        # A call with a recorded reply gets no notes, because Bedrock accepted the recorded request.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
-        """Return a note for each change to an earlier answer; with history="fail", add a problem instead."""
+        """Return a note for each change to an earlier answer; with history="fail", add one error to `problems`."""
         notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
         if notes and self.history == "fail":
             self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
@@ -185,9 +188,9 @@ class Endpoint:
         return notes
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
-        """Answer a call with the reply in `slot`, or with the result of the function in it.
+        """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
 
-        If `slot` is None, the answer comes from a handler, is a default, or is an error.
+        If `slot` is None, the answer comes from a handler, is a default answer, or is an error.
         """
         try:
             response = self._respond(call, slot)
@@ -266,9 +269,9 @@ class Endpoint:
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
         """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
 
-        The recorded client disconnected there, so the rest of the answer is unknown. Transports look one chunk ahead:
-        because of the empty chunk, they reach the error only if the client reads on. A socket client gets time to
-        disconnect.
+        The recorded client disconnected at this point, so the rest of the answer is unknown. Transports fetch one chunk
+        ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A socket
+        client gets some time to disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
@@ -292,10 +295,10 @@ def _computed(result: object, slot: Slot) -> Reply:
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """The JSON object of the request and None; or {} and the message of a SerializationException.
+    """Return the JSON object of the request and None, or {} and the message of a SerializationException.
 
-    No recording shows Bedrock's own message. An operation that is not scripted may have any kind of body; a body other
-    than a JSON object then counts as {}.
+    The wording of the message is ours, since no recording has Bedrock's own. For an operation that is not scripted, a
+    body that is not a JSON object is accepted and counts as {}.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

@@ -1,10 +1,11 @@
-"""The prompt cache of one fake: counts the tokens of each request that were read, written, or not cached.
+"""The prompt cache of one fake. For each request, it counts the tokens that were read, written, or not cached.
 
-A prefix of a request is cached if a cachePoint follows it and it has enough tokens. A later request reads the prefix if
-it has the same model id, begins with the same blocks (tools, system, messages, in this order), and has a cachePoint
-shortly after these blocks. A prefix can be read once the client has received the first event of the answer. It expires
-after five minutes or an hour on the fake's own clock, and each read renews it. Token counts are estimates: a prefix of
-about the minimum length may or may not be cached at AWS. docs/cache.md lists the known facts and their sources.
+A prefix of a request is cached if it has enough tokens and a cachePoint follows. A later request reads the prefix if
+the request has the same model id, begins with the same blocks (tools, system, messages, in this order), and has a
+cachePoint shortly after these blocks. Other requests can read a prefix as soon as the client has received the first
+event of the answer. A prefix expires after five minutes or an hour on the fake's own clock, and each read renews it.
+Token counts are estimates: it is uncertain whether AWS would cache a prefix of about the minimum length. docs/cache.md
+lists the known facts and their sources.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
 _OK: Final = 200
 
 _DOUBT: Final = 0.15
-"""The relative error of token estimates: within this fraction of the minimum, caching is uncertain."""
+"""The relative error of token estimates. Caching is uncertain if a token count is within this fraction of the minimum.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class CachedPrefix:
-    """One cached prefix: the use that wrote it, its number of tokens, and its lifetime (`lasts`) in seconds.
+    """One cached prefix.
 
-    It expires at `until` on the fake's clock. `born` numbers the prefixes in the order of writing; `last` is the number
-    of the last call that read or wrote it.
+    `use` is the PromptUse that wrote the prefix, `lasts` is its lifetime in seconds. The prefix expires at `until` on
+    the fake's clock. `born` numbers the prefixes in the order of writing. `last` is the number of the last call that
+    read or wrote the prefix.
     """
 
     use: PromptUse
@@ -46,13 +49,13 @@ class CachedPrefix:
 
 @dataclass(slots=True, eq=False)
 class PromptUse:
-    """One call's use of the cache: the numbers of tokens `read`, `written`, and in the `rest` of its input.
+    """One call's use of the cache. `read`, `written` and `rest` are numbers of input tokens: read, written, not cached.
 
     `details` are the written tokens by ttl. `at` is the time of the call on the fake's clock; `born` is the number of
-    prefixes that were written before the call. The call reads the blocks before index `read_end`, and writes those
+    prefixes that were written before the call. The call reads the blocks before index `read_end`, and writes the blocks
     from there to `written_end`. `near` is true if a prefix is so close to the minimum that caching is uncertain.
-    `implicit` is true if the request has no cachePoint and the model caches on its own. `prefixes` maps numbers of
-    blocks to the prefixes that the call wrote or renewed; it is empty until the answer begins.
+    `implicit` is true if the request has no cachePoint and the model caches on its own. `prefixes` contains the
+    prefixes that the call wrote or renewed, by their numbers of blocks; it is empty until the answer begins.
     """
 
     cache: PromptCache = field(repr=False)
@@ -136,7 +139,7 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Drop the calls up to this number, and the prefixes that no later call has read or written."""
+        """Drop all calls up to the call with this number, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
                 use.source = None  # otherwise each use would keep the previous one in memory
@@ -191,7 +194,10 @@ class PromptCache:
         use.details = _details({point: tokens[point] for point in use.cacheable}, points, use.read)
 
     def _longest(self, use: PromptUse, point: int, look_back: int) -> tuple[int, CachedPrefix | None]:
-        """The number of blocks of the longest cached prefix that the cachePoint at `point` can read, and the prefix."""
+        """Find the longest cached prefix that the request can read at the cachePoint after `point` blocks.
+
+        Return the prefix's number of blocks, and the prefix.
+        """
         for end in range(point, max(point - look_back, 0), -1):
             found = self._prefixes.get(use.prompt.ends[end])
             if found is not None and found.until > use.at:
@@ -200,7 +206,7 @@ class PromptCache:
 
 
 def has_failed(call: Call) -> bool:
-    """Whether the call's answer is only an error, so that the call neither read nor wrote the cache."""
+    """Whether the call's answer is only an error. Such a call neither reads nor writes the cache."""
     first = next(call.answered.taken.events, None)
     return call.status != _OK or (first is not None and is_exception(kind(first.event)))
 
@@ -210,7 +216,7 @@ def _is_near(tokens: int, least: int) -> bool:
 
 
 def _details(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
-    """The written tokens by ttl: each cachePoint's ttl applies to the blocks since the previous cachePoint."""
+    """Return the written tokens by ttl. The ttl of a cachePoint applies to the blocks after the previous cachePoint."""
     found: dict[str, int] = {}
     before = read
     for point, tokens in sorted(cached.items()):

@@ -1,4 +1,4 @@
-"""Call: one HTTP request (each retry is a Call of its own), with its answer and how it ended."""
+"""Call: one HTTP request, its answer, and the outcome of the answer. Each retry of a client is a separate Call."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
 
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
-"""The operations whose request contains a conversation; in other requests, `messages` may mean something else."""
+"""The operations whose request contains a conversation. In other requests, `messages` may have another meaning."""
 
 
 _ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
-"""How an answer ended; "cut" means that it broke off, by a fault for instance, or because the server stopped."""
+"""The outcome of an answer. "cut" means that the answer is incomplete, for example because of a fault, or because the
+server stopped."""
 
 
 class Parting(NamedTuple):
-    """The place where a request starts to differ from an earlier one: path, character, old text and new text.
+    """The first difference between a request and an earlier request: its path and character, old text and new text.
 
-    `character` is the index at which the first different word starts; in a long word, the index of the difference. It
-    is None if the values are not texts.
+    `character` is the index at which the first different word starts. In a long word, it is the index of the first
+    different character. It is None if the values are not texts.
     """
 
     path: str
@@ -54,8 +55,8 @@ class Parting(NamedTuple):
 class CacheUse(NamedTuple):
     """The tokens that a call read from the prompt cache and wrote to it.
 
-    `parted_at` is the place where the prefix starts to differ from that of an earlier call (in the same conversation,
-    or with nearly the same prompt). `from_call` is the number of the call that wrote the prefix that this call read.
+    `parted_at` is the first difference to the prefix of an earlier call (a call of the same conversation, or a call
+    with nearly the same prompt). `from_call` is the number of the call that wrote the prefix that this call read.
     `certain` is false if a prefix is about as long as the model's minimum, if the answer broke off, or if the model
     caches without cachePoints.
     """
@@ -84,15 +85,16 @@ class Answered:
     cache: Callable[[Call], CacheUse] | None = None
     """Computes `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
-    """Returns the call that this one continues; the field is None until that call was looked up."""
+    """Returns `Call.parent`. The field is None until the parent has been looked up."""
     passed_on: Callable[[], ForwardedCall] | None = None
     """For a forwarded call: returns the part of the real answer that the client has received."""
 
 
 class ForwardedCall(NamedTuple):
-    """The part of a real service's answer that the client has received; `status` is 0 before the answer begins.
+    """The part of a real service's answer that the client has received so far.
 
-    `summary` describes the part. `at` is the time of its last bytes, in seconds since the request.
+    `status` is 0 before the answer begins. `summary` describes the received part. `at` is the time at which the last
+    bytes were received, in seconds since the request.
     """
 
     status: int
@@ -107,10 +109,10 @@ class Call:
     """One request to the fake, parsed.
 
     `number` counts from 1. `operation` is the AWS operation's name (None if Bedrock has no operation at this path).
-    `request` is the HTTP request with secrets masked, `body` is its JSON; if there is none, `malformed` is the reason.
-    `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes.
-    `stands_for` is the model behind the model id if a setting names one, otherwise the id. The fields about the answer
-    are filled in while the answer is sent.
+    `request` is the HTTP request with secrets masked, `body` is its JSON. If the body is not valid, `body` is empty and
+    `malformed` is the reason. `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with
+    blobs as bytes. `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the
+    model id itself. The fields about the answer are filled in while the answer is sent.
     """
 
     number: int
@@ -124,13 +126,13 @@ class Call:
 
     @property
     def model_id(self) -> str:
-        """The model id, inference profile id or ARN, percent-decoded; empty where the operation has none."""
+        """The percent-decoded model id, inference profile id or ARN; empty if the operation has no model id."""
         return self.path_params.get("modelId", "")
 
     @cached_property
     def attempt(self) -> int:
         """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
-        for name, value in self.request.headers:  # not `self.headers`: each call would keep that dict
+        for name, value in self.request.headers:  # `self.headers` would keep a dict in memory for each call
             if name.lower() == "amz-sdk-request":
                 match = re.search(r"attempt=(\d+)", value)
                 return int(match[1]) if match else 1
@@ -138,7 +140,7 @@ class Call:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The keyword arguments of the boto3 call, in the form that an existing `assert_called_with` compares."""
+        """The keyword arguments of the boto3 call, as a mock's `assert_called_with` would compare them."""
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
         shape = bedrock.operation(self.operation).input_shape
@@ -146,7 +148,7 @@ class Call:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, with blobs as bytes; for CountTokens, the messages whose tokens are to be counted."""
+        """The messages, with blobs as bytes. For CountTokens, these are the messages whose tokens must be counted."""
         return cast("list[dict[str, Any]]", self._conversation.get("messages", []))
 
     @property
@@ -191,8 +193,8 @@ class Call:
     @property
     def turn(self) -> int:
         """The number of the requested answer in its conversation, from 1: one more than the answers in the messages."""
-        # The turn is needed before the first byte of every answer, so the roles are read from the original JSON: its
-        # conversion may be slow.
+        # The turn is needed before the first byte of every answer. Therefore the roles are read from the JSON body; its
+        # conversion to `params` may be slow.
         whole = self.operation in SCRIPTED
         messages = self.body.get("messages", ()) if whole else self.messages
         return 1 + [*map(_ROLE, messages)].count("assistant")
@@ -230,7 +232,7 @@ class Call:
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal that Bedrock would answer, if rules were checked and one is broken; otherwise None."""
+        """The refusal that Bedrock would send, if the rules were checked and the request breaks one; otherwise None."""
         return self.answered.refusal
 
     @property
@@ -243,9 +245,9 @@ class Call:
 
     @property
     def parent(self) -> Call | None:
-        """The call that this one continues: the call whose answer is the last of this fake's answers in the messages.
+        """The call that this call continues. Its answer is the last of this fake's answers in the messages.
 
-        None for the first call of a conversation, if `history` is "off", and if the fake no longer keeps that call.
+        None for the first call of a conversation, if `history` is "off", and if the fake no longer keeps the parent.
         """
         return self.answered.parent() if self.answered.parent is not None else None
 
@@ -267,7 +269,7 @@ class Call:
 
     @property
     def outcome(self) -> CallOutcome:
-        """How the answer ended, "complete" or "cut" for example."""
+        """The outcome of the answer, for example "complete" or "cut"."""
         return self.answered.outcome
 
     @property

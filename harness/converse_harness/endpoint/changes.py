@@ -23,7 +23,7 @@ HistoryChangeKind = Literal[
 
 
 class HistoryChangeWords(NamedTuple):
-    """A kind of change: its meaning, and the words that follow the number of the call in a message."""
+    """The texts for one kind of change: its meaning, and the words that follow "call 2" in a message."""
 
     means: str
     words: str
@@ -71,10 +71,10 @@ HISTORY_CHANGES: Final[Mapping[HistoryChangeKind, HistoryChangeWords]] = {
 
 
 class HistoryChange(NamedTuple):
-    """A change to the answer of the call with this `number`: the old text (`was`) and the new one (`now`).
+    """A change to the answer of the call with this `number`: the old text (`was`) and the new text (`now`).
 
     `name` is the name of the tool or the id of the tool result; it is empty for texts and reasoning. `message` is the
-    index, in the request, of the first message of the turn.
+    index of a message in the request: the first message of the turn that contains the answer.
     """
 
     kind: HistoryChangeKind
@@ -86,7 +86,7 @@ class HistoryChange(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """A key that is equal when a later request repeats the same change."""
+        """A key that identifies the change. If a later request repeats the change, the key is equal."""
         return self.kind, self.name, self.was
 
 
@@ -97,7 +97,7 @@ _SHOWN: Final = 80
 _BEFORE: Final = 20
 
 _NEAR: Final = 4000
-"""This many characters on each side of a difference are searched for secrets; longer secrets are not expected."""
+"""The number of characters on each side of a difference that are searched for secrets. Longer secrets are unlikely."""
 
 
 def changed_answer(call: Call, change: HistoryChange) -> str:
@@ -116,7 +116,7 @@ def changed_answer(call: Call, change: HistoryChange) -> str:
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
-    """Cut two texts to one line each; each line begins shortly before the first difference of the texts."""
+    """Shorten two texts to one line each. Both lines begin shortly before the first difference of the texts."""
     place = max(0, common_length(was, now) - _NEAR)
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
     same = common_length(*masked)

@@ -1,4 +1,4 @@
-"""Decide which calls a reply may answer, by the call's operation and by the condition of a `when`."""
+"""Decide whether a reply may answer a call, from the call's operation and from the condition of a `when`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
     "system": attrgetter("system_text"),
     "tool": attrgetter("tool_names"),
 }
-"""For each part of a condition, in the order of the checks: a function that returns the value of a call to compare."""
+"""For each part of a condition: a function that returns the value of a call to compare. The parts are checked in this
+order."""
 
 _EXACT: Final = ("operation", "turn")
 """The parts that are compared for equality."""
@@ -48,9 +49,9 @@ _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operation with its own kind of answer; scripted replies answer it only in a `when` that names the operation.
+    """An operation with its own kind of answer. A scripted reply answers it only in a `when` that names the operation.
 
-    `answers` returns whether a reply can answer the operation; `otherwise` is the advice if it cannot.
+    `answers` returns whether a reply can answer the operation; `otherwise` is the advice if the reply cannot.
     """
 
     answers: Callable[[Reply], bool]
@@ -95,7 +96,7 @@ class Condition:
     tool: Pattern | Searched | None = None
     turn: int | None = None
     _tests: Mapping[str, Callable[[Call], object]] = field(init=False, repr=False, compare=False)
-    """The tests of all parts except the predicate, built once because each call may be tested by many conditions."""
+    """The tests of all parts except the predicate. They are built once, because they may run for every call."""
 
     def __post_init__(self) -> None:
         given = self._given

@@ -1,4 +1,4 @@
-"""Conversation: recognises the fake's own answers in a request's messages and finds changes to them."""
+"""The class Conversation recognises the fake's own answers in a request's messages, and finds changes to them."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
 }
 
 _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
-"""The stop reasons of complete answers, which a client has no reason to shorten or redact."""
+"""The stop reasons of complete answers. A client has no reason to shorten or redact such an answer."""
 
 _SURE: Final = 20
-"""A tool use id of at least this length is assumed to be generated; ids that people write are shorter."""
+"""A tool use id with at least this number of characters is assumed to be generated; ids that people write are shorter.
+"""
 
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
-"""The minimum length and similarity of a text and an answer after the same messages.
+"""The minimum length and similarity of a text and an answer that follow the same messages.
 
-The text is then assumed to be a changed version of the answer.
+From these values on, the text is assumed to be a changed version of the answer.
 """
 
 _SAME: Final = 64
@@ -54,7 +55,7 @@ _OK: Final = 200
 
 
 class _Found(NamedTuple):
-    """An answer found in a turn of a request; `sure` is false if the turn may contain another, equal answer instead."""
+    """An answer found in a turn of a request. `sure` is false if the turn may contain another answer that is equal."""
 
     answer: GivenAnswer
     sure: bool
@@ -64,7 +65,7 @@ class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
     `calls` is the growing list of the fake's calls. Each answer is read once: when it is complete and a later request
-    has assistant messages. Not thread-safe.
+    has assistant messages. The class is not thread-safe.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -79,16 +80,20 @@ class Conversation:
         self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
 
     def parent(self, call: Call) -> Call | None:
-        """The call whose answer is the last of this fake's answers in a request's messages; None if there is none.
+        """Find the last of this fake's answers in a request's messages, and return its call; None if there is none.
 
-        An answer is recognised by its tool use ids or its text, and if the text was changed, by the messages before it.
+        An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
+        messages before it.
         """
         if call.answered.parent is None:
             self._read(call)
         return call.parent
 
     def changes(self, call: Call) -> list[HistoryChange]:
-        """The changes that a request makes to answers of this fake, except those reported for earlier requests."""
+        """Return the changes that a request makes to answers of this fake.
+
+        Changes that were reported for earlier requests are left out.
+        """
         history, turns = self._read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
@@ -184,9 +189,10 @@ class Conversation:
         return _Found(max(those, key=lambda each: (_has_uses(turn, each), each.call.number)), sure=True)
 
     def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
-        """The answer of which a turn is probably a changed version; None if there is none.
+        """Return the answer of which this turn is probably a changed copy; None if there is none.
 
-        The answer's request has exactly the messages before the turn. Its tool uses or its text resemble the turn's.
+        The request of this answer contains exactly the messages before the turn. The answer has the tool uses of the
+        turn, or a similar text.
         """
         candidates = self._by_length.get(turn.start, [])[-_SAME:]
         sent = "\n".join(texts_of(turn.blocks))
@@ -202,7 +208,7 @@ class Conversation:
     # Indexing the answers
 
     def _catch_up(self, call: Call) -> None:
-        """Index the answers that were completed since the last request."""
+        """Add the answers that were completed since the last request to the indexes."""
         new = [*takewhile(lambda each: each.number > self._seen, reversed(self._calls))]
         self._running |= {each.number: each for each in reversed(new) if each.operation in SCRIPTED}
         self._seen = new[0].number if new else self._seen
@@ -227,9 +233,9 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
-        """Yield each index together with the answer's keys in it.
+        """Yield each index together with the keys of the answer in this index.
 
-        Incomplete answers are indexed too, so that their copies are not taken for other answers.
+        Incomplete answers are indexed too, so that a copy of one is not confused with another answer.
         """
         yield self._by_use, answer.uses
         texts = {key for text in answer.texts for key in (text, squeezed(text))}
@@ -239,11 +245,11 @@ class Conversation:
 
 
 def _nobody() -> None:
-    """Used in place of a weak reference to the parent, if a call continues no other call."""
+    """Return None. If a call has no parent, this function is used in place of a weak reference to the parent."""
 
 
 def _has_ended(call: Call) -> bool:
-    """Whether the client has received the whole answer, even if the transport has not reported the end yet."""
+    """Whether the answer has ended. It may have ended although the transport has not reported its outcome yet."""
     if call.outcome != "still running":
         return True
     taken = call.answered.taken
@@ -253,7 +259,7 @@ def _has_ended(call: Call) -> bool:
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:
-    """The text and the tool uses that were sent of an answer before it broke off."""
+    """Yield the text and the tool uses of an incomplete answer, as far as the fake has sent them."""
     deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
     yield {"text": "".join(delta.get("text", "") for delta in deltas)}
     for event, _ in call.events:
@@ -263,7 +269,7 @@ def _parts(call: Call) -> Iterator[dict[str, Any]]:
 
 
 def _has_uses(turn: AssistantTurn, answer: GivenAnswer) -> bool:
-    """Whether a turn has the answer's tool uses, regardless of their ids."""
+    """Whether a turn contains all tool uses of an answer; their ids may differ."""
     sent = [*uses_of(turn.blocks).values()]
     return all(any(same_use(use, each) for each in sent) for use in answer.uses.values())
 
@@ -282,7 +288,7 @@ def _follows(call: Call, history: SentHistory, start: int) -> bool:
 
 
 def _same(one: Message, other: Message) -> bool:
-    """Whether two messages are equal except for their cachePoints, which move from request to request."""
+    """Whether two messages are equal without their cachePoints, because clients move cachePoints between requests."""
     return one == other or (one.get("role") == other.get("role") and _without_points(one) == _without_points(other))
 
 

@@ -1,4 +1,4 @@
-"""Build the texts of failures and reports: the calls, the script, and advice. Secrets are masked."""
+"""Build the texts of failures and reports. A text lists calls and the script, and gives advice. Secrets are masked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from converse_harness.secrets import mask
 _WIDTH: Final = 48
 
 _ROWS: Final = 50
-"""The maximum number of replies, and of calls, that a text lists."""
+"""A text lists at most this number of replies, and at most this number of calls."""
 
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations `on_operation` can answer."""
@@ -56,7 +56,7 @@ def unexpected_call(script: Script, call: Call) -> str:
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
-    """The message for a call that matches no recorded exchange, with the reasons and the rest of the script."""
+    """Return the message for a call that matches no recorded exchange. It lists the reasons and the other replies."""
     head = _arrived([call])
     if describe(script, recordings=False):
         head += f"\n{_scripted(script, call, recordings=False)}"
@@ -67,7 +67,7 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
 
 
 def refused_request(call: Call, refusal: Refusal) -> str:
-    """The message for a request that Bedrock would refuse, with the evidence."""
+    """Return the message for a request that Bedrock would refuse; it contains the evidence for the rule."""
     return mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
         "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
@@ -76,7 +76,7 @@ def refused_request(call: Call, refusal: Refusal) -> str:
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
-    """The note about a request that was answered although Bedrock would, or may, refuse it."""
+    """Return the note about a request that Bedrock would or may refuse, although the fake answered it."""
     would = "may" if refusal.rule.verdict == "note" else "would"
     return mask(f"Bedrock {would} refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
 
@@ -114,8 +114,9 @@ def unknown_operation(call: Call) -> str:
 
 
 def no_handler(operation: str) -> str | None:
-    """The reason why `on_operation` cannot answer an operation, and an alternative; None if the operation is unknown,
-    or if `on_operation` can answer it.
+    """Return the reason why `on_operation` cannot answer an operation, and an alternative.
+
+    Return None if the operation is unknown, or if `on_operation` can answer it.
     """
     service = bedrock.service_of(operation)
     if service is None:
@@ -163,7 +164,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
-    """The last calls, one per line; with `before`, also the number of calls before the listed ones."""
+    """List the last calls, one per line. With `before`, the first line is the number of earlier calls, if any."""
     shown = calls[-_ROWS:]
     rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in shown]
     if before:
@@ -172,7 +173,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """A list with one line, which states the calls that the fake no longer keeps; empty if the fake keeps all calls."""
+    """Return one line about the calls that the fake no longer keeps; an empty list if the fake keeps all calls."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []
@@ -181,7 +182,7 @@ def let_go(calls: Sequence[Call]) -> list[str]:
 
 
 def _scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
-    """The script, one reply per line, with its use so far."""
+    """List the replies of the script, one per line. Each line also shows which calls have used the reply."""
     described = describe(script, call, recordings=recordings)
     rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
     if len(rows) > _ROWS:
@@ -193,7 +194,7 @@ def _scripted(script: Script, call: Call | None = None, *, recordings: bool = Tr
 
 
 _EVENT: Final = re.compile(r"(?m)^( +[\d.]+ ms  .{157}).{4,}$")
-"""The line of an event with more than 160 characters; the first 157 are shown."""
+"""Matches the line of an event with more than 160 characters. Only the first 157 characters are shown."""
 
 
 def shortened(transcript: str) -> str:

@@ -32,7 +32,7 @@ _PUNCTUATION: Final = str.maketrans(
 )
 
 _COMPARED: Final = 1000
-"""The similarity of two texts is computed from this many characters at their beginnings."""
+"""The similarity of two texts is computed only from this number of characters at the beginning of each text."""
 
 
 class GivenThought(NamedTuple):
@@ -45,11 +45,12 @@ class GivenThought(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class GivenAnswer:
-    """A call's answer in the form in which clients send it back; `whole` is true if no part of it is missing.
+    """A call's answer in the form in which clients send it back.
 
-    `uses` are the tool uses by id. `texts` are the stripped texts except blank ones, `cited` are the texts with
-    citations, and `written` is all text without white space. `unchanged` are the messages that were compared last;
-    `said` contains the keys of the changes that were already reported.
+    `whole` is true if the answer is complete. `uses` are the tool uses by id. `texts` are the stripped texts except
+    blank ones, `cited` are the texts with citations, and `written` is all text without white space. `unchanged` are the
+    messages of the last comparison; if a later request contains the same messages, they are not compared again. `said`
+    contains the keys of the changes that were already reported.
     """
 
     call: Call
@@ -69,7 +70,7 @@ class GivenAnswer:
 
 
 class AssistantTurn(NamedTuple):
-    """Consecutive messages of the assistant, and the index of the first."""
+    """Consecutive messages of the assistant, and the index of the first of these messages."""
 
     start: int
     messages: Sequence[Message]
@@ -93,7 +94,7 @@ class SentHistory:
 
     @cached_property
     def turns(self) -> Sequence[AssistantTurn]:
-        """The turns of the assistant; its consecutive messages form one turn."""
+        """The turns of the assistant. Consecutive messages of the assistant form one turn."""
         runs = groupby(enumerate(self.messages), lambda each: each[1].get("role") == "assistant")
         found = [[*run] for is_assistant, run in runs if is_assistant]
         return [AssistantTurn(run[0][0], [message for _, message in run]) for run in found]
@@ -114,7 +115,7 @@ class SentHistory:
         return {*self._results(0, len(self.messages))}
 
     def results_after(self, turn: AssistantTurn) -> list[str]:
-        """The ids of the tool results between a turn and the next."""
+        """Return the ids of the tool results between this turn and the next turn of the assistant."""
         start = turn.start + len(turn.messages)
         end = next((each.start for each in self.turns if each.start > start), len(self.messages))
         return self._results(start, end)
@@ -130,16 +131,19 @@ class SentHistory:
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the last turn must contain its reasoning: without it, Claude with thinking refuses tool results."""
+        """Whether the last turn must contain its reasoning, because the request sends tool results to a Claude model
+        with thinking enabled.
+        """
         asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
         return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
 
 
 @dataclass(frozen=True)
 class TurnReader:
-    """Finds the changes that a turn of a request makes to an answer; `others` are the other answers in the turn.
+    """Finds the changes that a turn of a request makes to an answer.
 
-    `given` are all tool use ids that the fake ever sent; `parts` are the texts of answers that broke off.
+    `others` are the other answers in the turn. `given` are the ids of all tool uses that the fake has sent. `parts` are
+    the texts of incomplete answers.
     """
 
     history: SentHistory
@@ -166,14 +170,14 @@ class TurnReader:
             for use_id, use in uses_of(content_of(message)).items()
             if use_id not in self.given
         }
-        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # this turn's uses win if two answers share an id
+        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # this turn's use has priority
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:
                 yield from self._changed_use(was, now)
             elif (renamed := self._renamed(use_id, was, added)) is not None:
                 del added[renamed]
-            elif was.get("type") != "server_tool_use":  # clients may leave out tool uses that the service ran
+            elif was.get("type") != "server_tool_use":  # clients may leave out uses of tools that the service runs
                 yield self._change("history_leaves_out_tool_use", str(was.get("name")), _shown(was), NOTHING)
         for use in added.values():
             yield self._change("history_adds_tool_use", str(use.get("name")), NOTHING, _shown(use))
@@ -190,7 +194,10 @@ class TurnReader:
             yield self._change("history_changes_tool_input", name, _as_json(cast("object", said)), _as_json(sent))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
-        """The new id of a tool use whose id was changed; None if there is none, or if a tool result has the old id."""
+        """Return the new id of a tool use whose id the client has changed.
+
+        Return None if there is no such id, or if a tool result has the old id.
+        """
         if use_id in self.history.results:
             return None
         return next((other for other, each in added.items() if same_use(use, each)), None)
@@ -225,7 +232,7 @@ class TurnReader:
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
         """Whether the longer text `sent` is `text` joined with texts of other messages, blocks or citations."""
         asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
-        if self.answer.cited or asked[-1].get("role") == "assistant":  # text that the client prefilled may precede it
+        if self.answer.cited or asked[-1].get("role") == "assistant":  # `sent` may begin with a prefill
             return True
         rest = sent
         for word in (*words, *self.parts):
@@ -257,7 +264,7 @@ class TurnReader:
 
 
 def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenAnswer:
-    """Build the GivenAnswer of a call from its content blocks, blobs as bytes."""
+    """Build the GivenAnswer of a call from the answer's content blocks, in which blobs are bytes."""
     blocks = [*content]
     parts = [[block, *block.get("citationsContent", {}).get("content", ())] for block in blocks]
     cited = texts_of(part for _, *more in parts for part in more)
@@ -307,7 +314,7 @@ def same_use(one: Block, other: Block) -> bool:
 
 
 def likeness(one: str, other: str) -> float:
-    """The similarity of two texts, from 0 to 1; of long texts only the beginnings are compared."""
+    """Return the similarity of two texts, from 0 to 1. Only the beginnings of long texts are compared."""
     return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
 
 
@@ -317,7 +324,7 @@ def _in_ascii(text: str) -> str:
 
 
 def _as_json(value: object) -> str:
-    """A JSON value in one normal form, so that people can compare two values."""
+    """Return a JSON value as text with sorted keys, so that people can compare two values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 

@@ -1,4 +1,4 @@
-"""Match request paths to operations of AWS's model, and build the answers of ApplyGuardrail and other operations."""
+"""Find the operation of a request path in AWS's model, and build the answers of ApplyGuardrail and other operations."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """The labels in the path of an operation; None if neither Bedrock Runtime nor the control plane has it.
+    """The labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # the second model is large, and rarely needed
+    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # the control plane's model is large, and rarely needed
         for _, pattern, name in _paths(service):
             if name == operation:
                 return tuple(pattern.groupindex)
@@ -64,7 +64,7 @@ def labels(operation: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def find(method: str, target: str, service: str) -> Route | None:
-    """The operation of a service at a method and a percent-encoded path; None if there is none."""
+    """Find the operation of a service for an HTTP method and a percent-encoded path; None if there is none."""
     path = target.partition("?")[0]
     for its_method, pattern, operation in _paths(service):
         found = pattern.fullmatch(path) if its_method == method else None
@@ -89,11 +89,10 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
 
 
 def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
-    """Build a 200 response from an operation's output: a payload member becomes the body, header members become
-    headers.
+    """Build a response with status 200 from an operation's output.
 
-    For an operation outside Bedrock Runtime, the body is the output as JSON. Raises ReplyError if the output is not a
-    mapping or the operation streams.
+    A payload member becomes the body, header members become headers. For an operation outside Bedrock Runtime, the body
+    is the output as JSON. Raises ReplyError if the output is not a mapping or the operation streams.
     """
     if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
         raise ReplyError(
@@ -128,16 +127,16 @@ OPERATION: Final = "ApplyGuardrail"
 
 
 def can_apply(reply: Reply) -> bool:
-    """Whether a reply can answer ApplyGuardrail: it has a guardrail's trace, or is an error or a connection failure."""
+    """Whether a reply can answer ApplyGuardrail: it has a guardrail trace, is an error, or is a connection failure."""
     if isinstance(reply.body, ErrorBody) or reply.no_answer:
         return True
     return isinstance(reply.body, MessageBody) and bool(_trace(reply.body)) and reply.failure is None
 
 
 def applied(reply: Reply | None, call: Call) -> str:
-    """The JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
+    """Return the JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
-    The findings come from the reply: those for the output if there are any, otherwise those for the input. The
+    The findings are the reply's findings for the output, or if there are none, its findings for the input. The
     character count and the guardrail come from the request. Source: AWS's model and guide, since there is no recording
     of ApplyGuardrail.
     """
@@ -172,9 +171,9 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """The assessments of the output if they have findings, otherwise of the input if they have, otherwise of `side`.
+    """Return the assessments of the output if they have findings, otherwise those of the input if they have findings.
 
-    The list is never empty.
+    If neither has findings, return the assessments of `side`. The list is never empty.
     """
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}

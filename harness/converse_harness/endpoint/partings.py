@@ -1,8 +1,8 @@
 """Compare the prompts of two requests: find their first difference, and whether one is a version of the other.
 
-Different agents of a team have similar prompts, and a prompt that contains the time changes on its own. Two signs
-distinguish a changed version from another agent's prompt: the kind of the difference, and whether an old prompt is
-used again (a clock never goes back).
+A prompt that contains the time changes with each request. Two agents of a team may have similar prompts too. Two signs
+distinguish a changed version of a prompt from another agent's prompt: the kind of the difference, and whether an old
+prompt is used again. A prompt with the time is never used again, because a clock does not go back.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
-"""The maximum number of characters shown of the old value, and of the new value."""
+"""Messages show at most this number of characters of the old value, and of the new value."""
 
 _BEFORE: Final = 24
-"""The maximum number of characters shown before the difference."""
+"""Messages show at most this number of characters before the difference."""
 
 _NOTHING: Final = "nothing"
 
 _IMAGES: Final = ("no image in the request", "images in the request")
-"""The two states of the setting IMAGES in words; a change between them invalidates cached messages."""
+"""The texts for the two values (false, true) of the setting IMAGES. A change of this setting invalidates cached
+messages."""
 
 
 _SHORT: Final = 12
@@ -38,7 +39,7 @@ _ALIKE_IF_SHORT: Final = 0.5
 _ALIKE: Final = 0.2
 """Two prompts of one conversation are versions of each other if at least this share of their triples is equal.
 
-The first value is for triples of characters, the second for triples of words.
+A triple is three characters (_ALIKE_IF_SHORT) or three words (_ALIKE) that follow each other.
 """
 
 _PLACEHOLDER: Final = "0"
@@ -49,22 +50,23 @@ _DATE: Final = re.compile(
     r"|dec(ember)?)\W*",
     re.IGNORECASE,
 )
-"""A word without digits in a date or a time of day: the name of a day or of a month, am or pm."""
+"""Matches a word without digits in a date or time: the name of a day, the name of a month, am or pm."""
 
 _LONG: Final = 80
-"""Words with more characters are not searched for times, ids and numbers, since they may have thousands."""
+"""Longer words are not searched for times, ids and numbers. They may have thousands of characters."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9.:+-]+|[^\x00-\x7f]+")
-"""A word; in a script without spaces it ends only at the next ASCII character, a digit for instance."""
+"""Matches a word. In a script without spaces, a word ends only at the next ASCII character, for example a digit."""
 
 _NUMBER: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*|[0-9a-f]{4,}", re.IGNORECASE)
-"""A possible part of a time, an id or a count, decimal or hexadecimal."""
+"""Matches a decimal or hexadecimal number, which may be a part of a time, an id or a count."""
 
 _MIXED: Final = re.compile(r"([A-Za-z]+[0-9]+){3,}[A-Za-z]*|([0-9]+[A-Za-z]+){3,}[0-9]*")
-"""An id in which letters and digits alternate."""
+"""Matches an id in which letters and digits alternate."""
 
 _SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
-"""A word with one number of one or two digits: it may name an agent, so it is not taken for a time, id or count."""
+"""Matches a word with one number of one or two digits. Such a word may be the name of an agent, for example "agent-2".
+"""
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
@@ -75,7 +77,7 @@ def given(use: PromptUse) -> list[PromptBlock]:
 def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
     """Find the first difference of two requests whose first `common` blocks are equal.
 
-    Returns None if all cached blocks are equal, or if they differ only in reasoning that the model does not receive.
+    Return None if all cached blocks are equal, or if only reasoning differs that the model does not receive.
     """
     if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
         return None
@@ -95,7 +97,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
 
 
 def _sends(use: PromptUse, block: PromptBlock) -> bool:
-    """Whether the request contains the block, even if the model does not receive it."""
+    """Whether the messages of the request contain the block; the model may not receive it."""
     messages = use.call.body.get("messages", ())
     return any(block.block in message.get("content", ()) for message in messages)
 
@@ -113,7 +115,7 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 
 
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
-    """The path and both values of the first difference between two JSON values; None stands for a missing value."""
+    """Find the first difference between two JSON values. Return its path and both values; a missing value is None."""
     pair = was, now
     if all(isinstance(each, dict) for each in pair):
         one, other = cast("tuple[dict[str, object], dict[str, object]]", pair)
@@ -134,7 +136,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """A part of the text around the character `at`, on one line."""
+    """Return the part of a text around the character `at`, on one line."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"
@@ -143,9 +145,9 @@ def _shown(text: str, at: int = 0) -> str:
 def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
     """Whether the tools and system prompt of `use` are a changed version of those of `earlier`.
 
-    The first `common` blocks of both requests are equal. A version differs only in times, ids, numbers, the order, or
-    added or missing tools. If `goes_on`, both requests belong to one conversation, and a version may differ in other
-    ways too.
+    The first `common` blocks of both requests are equal. A changed version differs only in times, ids, numbers, the
+    order, or added or missing tools. If `goes_on` is true, both requests belong to one conversation; then a changed
+    version may differ in other ways too.
     """
     was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
     if not (was and now):
@@ -172,7 +174,7 @@ def _of(blocks: Sequence[PromptBlock], place: str) -> list[str]:
 
 
 def _in_order(block: PromptBlock) -> str:
-    """A block's JSON with sorted members, so that their order does not matter."""
+    """Return the JSON of a block with sorted members, so that their order does not matter."""
     return json.dumps(block.block, ensure_ascii=False, sort_keys=True)
 
 
@@ -204,12 +206,12 @@ def _are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _are_two(use: PromptUse, earlier: PromptUse) -> bool:
-    """Whether the two prompts alternate, or each of them was used more than once."""
+    """Whether the two prompts probably belong to two agents: they alternate, or each was used more than once."""
     return _comes_back(use, earlier) or all(len(_users(use, _end(each))) > 1 for each in (use, earlier))
 
 
 def _comes_back(use: PromptUse, earlier: PromptUse) -> bool:
-    """Whether a call after this one used the earlier prompt, or a call before this one used this prompt."""
+    """Whether a call after `use` has the prompt of `earlier`, or a call before `use` has the prompt of `use`."""
     now = use.call.number
     return any(each > now for each in _users(use, _end(earlier))) or any(each < now for each in _users(use, _end(use)))
 
@@ -219,5 +221,5 @@ def _end(use: PromptUse) -> bytes:
 
 
 def _users(use: PromptUse, end: bytes) -> list[int]:
-    """The numbers of the calls whose tools and system prompt have this digest."""
+    """Return the numbers of the calls whose tools and system prompt have the digest `end`."""
     return [each.call.number for each in use.cache.uses if _end(each) == end]

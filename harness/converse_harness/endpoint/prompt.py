@@ -1,6 +1,6 @@
-"""Prompt: a request's blocks in the order in which a model caches them, and the positions of its cache points.
+"""The class Prompt: the blocks of a request in the order in which a model caches them, and the request's cache points.
 
-Tools come first, then the system prompt, then the messages. A prefix is the first n blocks of a request; two requests
+Tools come first, then the system prompt, then the messages. A prefix is the first n blocks of a request. Two requests
 have the same prefix if the digests of their first n blocks are equal.
 """
 
@@ -25,9 +25,10 @@ _THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
 
 
 class PromptBlock(NamedTuple):
-    """A block of a request as JSON, its path, and the index of its message; -1 for tools and system blocks.
+    """A block of a request as JSON, with its path in the request.
 
-    `place` is "tools", "system" or the role of its message.
+    `message` is the index of the block's message, -1 for tools and system blocks. `place` is "tools", "system", or the
+    role of the message.
     """
 
     path: str
@@ -40,8 +41,8 @@ class PromptBlock(NamedTuple):
 class Prompt:
     """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` is their number of tokens.
 
-    `points` maps the number of blocks before each cachePoint to its ttl; `static` is the number of blocks before the
-    messages.
+    `points` maps the number of blocks before each cachePoint to the ttl of the cachePoint. `static` is the number of
+    tools and system blocks.
     """
 
     ends: tuple[bytes, ...]
@@ -86,7 +87,7 @@ def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 
 def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
-    """The tokens of the instructions that the service adds before the tools."""
+    """Return the number of tokens of the instructions that the service adds to a request with tools."""
     if known is None or "toolConfig" not in body:
         return 0
     tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
@@ -95,14 +96,16 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
-    # The search in the raw body is fast, and most requests do not contain "cachePoint". Only an escape sequence in the
-    # JSON can hide the word from this search.
+    # Most requests have no cachePoint, and the search in the raw body is fast. The search misses a "cachePoint" that is
+    # written with an escape sequence, so a body with an escape sequence is always read.
     raw = call.request.body
     return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in _blocks(call.body))
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:
-    """The blocks and cache points that the model receives; some models receive no reasoning of earlier turns."""
+    """Return the blocks and cache points that the model receives. For some models the service drops the reasoning of
+    earlier turns.
+    """
     blocks = _blocks(body)
     if caching is not None and caching.drops_thoughts and any("reasoningContent" in each.block for each in blocks):
         first = _turn(body.get("messages", ()))
@@ -127,7 +130,7 @@ def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
-    """The index of the message that begins the last turn: the last user message that is not only tool results."""
+    """Return the index of the last user message that contains more than tool results; it begins the last turn."""
     for number in reversed(range(len(messages))):
         message = messages[number]
         said = ("toolResult" not in block and "cachePoint" not in block for block in message.get("content") or ())
@@ -137,7 +140,7 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a request, by path; a change of such a setting invalidates the cached messages."""
+    """Return those settings of a request whose change invalidates the cached messages, by path."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
     config = _config(body)
     named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}

@@ -1,6 +1,6 @@
-"""Turn a Reply and its Call into an HTTP response; members that were not scripted get believable values.
+"""Build the HTTP response for a Reply and a Call. Members that the script does not set get realistic values.
 
-These values are hashes of (seed, reply, event) or estimates from the request; they never depend on the clock, on
+These values are hashes of (seed, reply, event) or estimates from the request. They never depend on the clock, on
 `random` or on the order of calls.
 """
 
@@ -42,28 +42,28 @@ from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_response, json_response, stream_response
 
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
-"""The HTTP errors that plain Converse sends in place of exception frames, if the names of the two differ.
+"""Maps exceptions of a stream to the HTTP errors that Converse sends in their place, if the names differ.
 
-In AWS's model, no operation without a stream has ModelStreamErrorException; both errors have status 424.
+In AWS's model, only operations with a stream have ModelStreamErrorException. Both errors have status 424.
 """
 
 _OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""The names of a message's options, in the order of the last fields of `assemble`'s Response."""
+"""The names of a message's options. The last fields of `stream.assemble.Response` have the same order."""
 
 _CACHE_SIZE: Final = 64
 
 _OK: Final = 200
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""For each hexadecimal digit of a hash, the variant digit of a UUID (RFC 9562) that replaces it."""
+"""The digits that mark the variant of a UUID (RFC 9562), one for each value of a hexadecimal digit of a hash."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
-"""A table that maps each byte of a hash to a padding length, 2 to 61, as recorded."""
+"""A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """One use of a reply: the script's seed, the reply's place in the script, and the call that it answers."""
+    """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call."""
 
     seed: int
     place: str
@@ -84,19 +84,22 @@ class Occasion:
 
 
 def _digest(seed: int, place: str, what: str, size: int) -> bytes:
-    """Return `size` bytes that are a hash of a script's seed, the reply's place in it and `what`."""
+    """Return a hash of `seed`, `place` and `what` with a length of `size` bytes."""
     return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
 
 
 class ToolUseNames(NamedTuple):
-    """Generates toolUseIds by hashing these fields; `turn` makes the ids of each turn of a conversation different."""
+    """Generates toolUseIds, which are hashes of these fields and a block's index.
+
+    Because of `turn`, each turn of a conversation has different ids.
+    """
 
     seed: int
     place: str
     turn: int
 
     def of(self, block: int) -> str:
-        """Return the toolUseId for the block at this index, in the form that recordings show."""
+        """Return the toolUseId for the block at this index; it has the form of recorded ids."""
         digest = _digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
         return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
 
@@ -109,10 +112,10 @@ class Renderer:
         self._frames: dict[tuple[Reply, str, ToolUseNames], Frames] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """Return the response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
+        """Return the response to the occasion's call: a call of Converse, ConverseStream or ApplyGuardrail.
 
-        Raises ReplyError if the reply cannot answer this operation; a reply that exists only as a stream, for instance,
-        cannot answer Converse.
+        Raises ReplyError if the reply cannot answer this operation. For example, a reply that is possible only as a
+        stream cannot answer Converse.
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes: list[tuple[FaultPlacement, Change | None]] = []
@@ -140,7 +143,7 @@ class Renderer:
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """Return the response without the reply's faults, but with a fault in the order of events."""
+        """Return the response without the reply's faults, except for an order fault, which is applied here."""
         match reply.body:
             case BareBody(summary):
                 raise ReplyError(
@@ -180,12 +183,12 @@ class Renderer:
         """Yield the frames of a stream that is not in the cache, and add the frames to the cache at the end."""
         yield from _encoded(runs, partial(_paddings, key[2]), frames)
         if len(self._frames) >= _CACHE_SIZE:
-            self._frames.clear()  # atomic, so that threads need no lock here
+            self._frames.clear()  # this operation is atomic, so threads need no lock
         self._frames[key] = frames
 
 
 def _paddings(names: ToolUseNames, count: int) -> bytes:
-    """Return at least `count` padding lengths; a longer result begins with the same lengths."""
+    """Return at least `count` padding lengths. For a larger `count`, the result begins with the same lengths."""
     return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
 
 
@@ -205,7 +208,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """Yield a stream with a fault in the order of its events and metadata; a failure of the reply ends the stream."""
+    """Yield a stream with an order fault, including its metadata. If the reply has a failure, it ends the stream."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
@@ -224,7 +227,10 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
-    """Return the body of an HTTP error in the recorded form: only its members, `message` in lower case, no `__type`."""
+    """Return the body of an HTTP error in the recorded form.
+
+    It contains only the members of the error: `message` is in lower case, and there is no `__type`.
+    """
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
@@ -234,9 +240,10 @@ def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[
 
 
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """Yield the events of a stream except the last one, as runs; each tool use without an id gets one.
+    """Yield the events of a stream except the last one, as Runs (see `stream.chunk`). Tool uses without an id get one.
 
-    Events after the reply's failure are left out, unless the reply has an order fault, which needs all events.
+    Events after the reply's failure are left out. If the reply has an order fault, they are kept, because the order
+    fault needs all events.
     """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):
@@ -249,14 +256,14 @@ def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
             return
         if isinstance(run, Deltas):
             if len(run.pieces) > left:
-                run = run._replace(pieces=run.pieces[: int(left)])  # noqa: PLW2901 - the part before the failure
+                run = run._replace(pieces=run.pieces[: int(left)])  # noqa: PLW2901 - only the part before the failure
             left -= len(run.pieces)
         elif "metadata" in run:
             return
         else:
             left -= 1
             if "contentBlockStart" in run:
-                run = _named_start(run, names)  # noqa: PLW2901 - the same event with an id
+                run = _named_start(run, names)  # noqa: PLW2901 - `run` is now the same event with an id
         yield run
 
 
@@ -267,7 +274,7 @@ def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
 
 
 def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> Mapping[str, Any]:
-    """Return a block, or the start of a block, with an id if it is a tool use without one."""
+    """Return a block, or the `start` of a block. A tool use without an id gets an id."""
     tool = block.get("toolUse")
     if tool is None or tool.get("toolUseId") != UNNAMED_TOOL_USE:
         return block
@@ -275,9 +282,10 @@ def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> M
 
 
 def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
-    """Return the last chunk of a stream, after `sent` frames: the reply's failure, metadata or last exact event.
+    """Return the last chunk of a stream, after `sent` frames: the reply's failure, its metadata or its last event.
 
-    The metadata depends on the request, so it is not cached with the other frames. None if no chunk is left.
+    It is built separately, because the metadata depends on the request and so cannot be cached with the other frames.
+    Return None if no chunk is left.
     """
     delay = reply.pace.each if sent else reply.pace.first
     if reply.failure is not None and sent == reply.failure.after:
@@ -304,7 +312,10 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
 
 
 def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
-    """Return the response of plain Converse: the assembled message, or the HTTP error for an exception frame."""
+    """Return the response for Converse (not ConverseStream): the assembled message, or an HTTP error.
+
+    If the reply contains an exception frame, the response is the HTTP error for this exception.
+    """
     failure = reply.failure
     if failure is not None:
         return _failed(failure.event, occasion, _pauses(reply, failure.after + 1))
@@ -343,7 +354,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:
-    """Return the HTTP error that plain Converse sends in place of an exception frame or an unmodelled error frame."""
+    """Return the HTTP error that Converse sends in place of an exception frame or an unmodelled error frame."""
     name = kind(event)
     members = event[name]
     if name == ERROR_FRAME:
@@ -361,7 +372,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """Return the number of events that the reply has as a stream, or 1 if it has no pauses between events."""
+    """Return the number of events of the reply as a stream. Without pauses between events, return 1 to save time."""
     return sum(1 for _ in reply.events(family_of(occasion.call.stands_for))) if reply.pace.each else 1
 
 

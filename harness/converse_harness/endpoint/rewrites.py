@@ -1,4 +1,4 @@
-"""Report the use of the prompt cache: tokens read and written, and prefixes written again, each with the reason."""
+"""Report the use of the prompt cache: tokens read and written, and rewrites (prefixes that were written again)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
 _LISTED: Final = 3
-"""The maximum number of rewrites in a message; the others are only counted."""
+"""A message lists at most this number of rewrites; the others are only counted."""
 
 _COMPARED: Final = 20
-"""The maximum number of earlier calls to the same model, of any conversation, with which a call is compared."""
+"""A call is compared with at most this number of earlier calls to the same model, from any conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A prefix of a prompt that a call wrote to the cache although an earlier call had cached a prefix of that length.
+    """A prefix of a prompt that a call wrote to the cache, although an earlier call had cached a prefix of that length.
 
-    `path` is where the two prefixes start to differ, `character` the start of the differing word, `was` and `now` the
-    old and new text. If nothing differs, `path` is empty and `blocks` is the number of blocks between the two cache
-    points; the model looks back over fewer blocks.
+    `path` is the first difference of the two prefixes, `character` the start of the differing word, `was` and `now` the
+    old and new text. If nothing differs, `path` is empty: then the cache points of the two calls are too far apart.
+    `blocks` is the number of blocks between them; the model looks back over fewer blocks (`look_back`).
     """
 
     call: Call = field(repr=False)
@@ -44,7 +44,7 @@ class Rewrite:
 
     @property
     def summary(self) -> str:
-        """One line with both calls, the number of tokens and the reason."""
+        """One line that contains the numbers of both calls, the number of tokens, and the reason."""
         parting = Parting(self.path, self.character, self.was, self.now)
         reason = (
             f"the prefix parts at {parting}" if self.path else f"{self.blocks} blocks lie between their cache points"
@@ -72,7 +72,7 @@ class Rewrites(tuple[Rewrite, ...]):
         return mask(f"<{self[0].summary}{more}>")
 
     def explain(self) -> list[str]:
-        """Return the lines for a failure message: the first three rewrites, and how many more there are."""
+        """Return the lines for a failure message: the first three rewrites, and the number of further rewrites."""
         lines = [line for rewrite in self[:_LISTED] for line in str(rewrite).splitlines()]
         return lines + [f"and {len(self) - _LISTED} more"] * (len(self) > _LISTED)
 
@@ -105,7 +105,7 @@ class CacheSummary:
 
     @property
     def by_model(self) -> dict[str, CacheSummary]:
-        """A summary for each model whose calls can use the cache; the keys are the model ids in the requests."""
+        """Maps the model ids in the requests to summaries, for models whose calls can use the cache."""
         calls: dict[str, list[Call]] = {}
         for call in self._calls:
             if use_of(call) is not None or any(_figures(call)):
@@ -114,10 +114,10 @@ class CacheSummary:
 
     @property
     def rewrites(self) -> Rewrites:
-        """The prefixes that calls wrote although an earlier call had cached a prefix of that length.
+        """The prefixes that calls wrote, although an earlier call had cached a prefix of that length.
 
-        Calls whose cache use is uncertain are left out. If nothing could be cached, a note reports this, because the
-        empty result then proves nothing.
+        Calls whose cache use is uncertain are left out. If no call could use the cache, the result is empty and a note
+        gives the reason, because then the empty result proves nothing.
         """
         if self._note is not None and (said := _nothing_cached(self._calls)) is not None:
             self._note(said)
@@ -133,7 +133,7 @@ class CacheSummary:
 
 
 def cache_use(call: Call) -> CacheUse:
-    """Return the tokens that one call read and wrote, and where its prompt starts to differ from an earlier prompt."""
+    """Return the tokens that a call read and wrote, and the first difference of its prompt to an earlier prompt."""
     use = use_of(call)
     read, written = _figures(call)
     if use is None:
@@ -161,7 +161,10 @@ def _is_certain(use: PromptUse) -> bool:
 
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
-    """Return a note with the reason why no call could use the cache; None if a call could, or if there are no calls."""
+    """Return a note with the reason why no call could use the cache.
+
+    Return None if a call could use the cache, or if there are no calls.
+    """
     uses = [use for call in calls if (use := use_of(call)) is not None]
     if not calls or any(use.cacheable and not use.implicit for use in uses):
         return None
@@ -194,10 +197,10 @@ def _has_point(call: Call) -> bool:
 
 
 class _Compared(NamedTuple):
-    """An earlier call's cache use, compared with a later call that should have read the earlier call's prefix.
+    """The comparison of a call with an earlier call whose cached prefix the call should have read.
 
-    `end` is the end of the longest prefix that the earlier call had cached. `common` is the number of equal blocks at
-    the start of both prompts. `most` limits the number of tokens that count as written again.
+    `end` is the number of blocks of the longest prefix that the earlier call had cached. `common` is the number of
+    equal blocks at the start of both prompts. At most `most` tokens count as written again.
     """
 
     earlier: PromptUse
@@ -207,7 +210,7 @@ class _Compared(NamedTuple):
 
 
 def rewrite_of(use: PromptUse) -> Rewrite | None:
-    """Return the Rewrite of the call with this cache use; None if the call rewrote nothing or this is uncertain."""
+    """Return the Rewrite of the call with this cache use; None if the call rewrote nothing or the use is uncertain."""
     found = _compared(use) if use.written and _is_certain(use) else None
     if found is None or not _is_certain(found.earlier):
         return None
@@ -224,12 +227,12 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
 
 
 def _compared(use: PromptUse) -> _Compared | None:
-    """Return the earlier cache use to compare this one with; None if there is none.
+    """Choose the earlier call with which a call is compared, and compare them; None if there is no such call.
 
     The first choice is the nearest earlier call of the same conversation that cached something. Its tools and system
-    prompt must be equal to this call's, or an earlier version of them. The second choice is another earlier call to the
-    model, with an earlier version of the tools and system prompt. Then only the tokens of tools and system prompt
-    count, because the messages differ anyway.
+    prompt must be equal to those of this call, or an earlier version of them. The second choice is another earlier call
+    to the model, with an earlier version of the tools and system prompt. Then only the tokens of tools and system
+    prompt count, because different conversations have different messages.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
@@ -254,6 +257,6 @@ def _compared(use: PromptUse) -> _Compared | None:
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:
-    """Return the end of the longest prefix of `earlier` that was still cached at the time of `use`, or 0."""
+    """Return the number of blocks of the longest prefix of `earlier` that was still cached at `use`; 0 if none was."""
     there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
     return max(there, default=0)

@@ -1,4 +1,4 @@
-"""Script: the replies of a test, and the choice of the reply for each call, in order or by conditions."""
+"""The class Script contains the replies of a test, and chooses the reply for each call, in order or by conditions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Replies(Protocol):
 
 
 _SHOWN: Final = 20
-"""The maximum number of calls that are listed for one reply, apart from the last call."""
+"""For one reply, at most this number of calls and the last call are listed."""
 
 NOT_USED: Final = "not used"
 
 _FALLBACK: Final = "always"
-"""The name of the queue that answers all other calls."""
+"""The name of the queue that answers all calls that no other queue answers."""
 
 
 class Deferred(NamedTuple):
@@ -43,7 +43,8 @@ class Deferred(NamedTuple):
 class Slot:
     """One responder of a queue, and the numbers of the calls that used it.
 
-    `place` names the slot, for example "script.0". `uses` is how often the responder may be used; None is unlimited.
+    `place` is the name of the slot, for example "script.0". `uses` is the number of calls that may use the responder;
+    None means no limit.
     """
 
     source: Responder | Deferred
@@ -77,7 +78,10 @@ class Slot:
 
     @property
     def summary(self) -> str:
-        """A short description of the reply, or the function's name; the error's text if the reply cannot be built."""
+        """A short description of the reply, or the name of the function.
+
+        If a recorded reply cannot be built, the summary is the text of the error.
+        """
         try:
             responder = self.responder
         except DamagedData as error:
@@ -96,7 +100,7 @@ class Missed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Slots that are used in order by the calls that meet the condition, or by all calls if there is no condition."""
+    """Slots that answer calls in order. If there is a condition, they answer only the calls that meet the condition."""
 
     name: str
     condition: Condition | None = None
@@ -108,10 +112,10 @@ class Queue:
     """
 
     def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
-        """Check the responders, append them, and return their slots. `endless`: each may be used without limit.
+        """Check the responders, append them, and return their slots.
 
-        Raises ReplyError for a value that is neither Reply nor function, and for a Reply that cannot answer the queue's
-        calls.
+        If `endless` is true, any number of calls may use each responder. Raises ReplyError for a value that is neither
+        a Reply nor a function, and for a Reply that cannot answer the queue's calls.
         """
         added: list[Slot] = []
         for responder in responders:
@@ -142,7 +146,7 @@ class Queue:
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
-        """Return the first slot that can still be used, or None if the queue does not answer this call."""
+        """Return the first slot that can still be used, or None if the queue cannot answer this call."""
         named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
         if call.malformed is not None or not (named or call.operation in SCRIPTED):
             return None
@@ -157,24 +161,27 @@ class Queue:
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """Return the prefix that names the queue in a line of text about one of its slots. It may be empty."""
-        del slot  # all slots of a handwritten queue have the same prefix
+        """Return the name of the queue, as a prefix for a line of text about the slot. The prefix may be empty."""
+        del slot  # all slots of this queue have the same prefix; a queue of a recording overrides this method
         if self.condition is not None:
             return f"{self.condition}: "
         return f"{self.name}: " if self.name == _FALLBACK else ""
 
     def explain(self, call: Call) -> Missed | None:
-        """Return the reason why the queue does not answer a call; None if the listed slots already show it."""
-        del call  # failure messages list every slot of a handwritten queue
+        """Return the reason why the queue does not answer a call; None if the list of its slots shows the reason."""
+        del call  # failure messages list every slot of this queue; a queue of a recording overrides this method
         return None
 
     def answers(self, call: Call) -> bool:
-        """Whether the queue can answer this operation at all."""
+        """Whether the queue can answer calls of this call's operation."""
         return call.operation in SCRIPTED
 
 
 class Script:
-    """All queues, in order of precedence: queues with conditions, recordings, replies in order, and the fallback."""
+    """All replies of a test, in queues. A call is answered by the first queue that has a reply for it.
+
+    The order of the queues is: queues with conditions, recordings, replies in order, fallback.
+    """
 
     def __init__(self) -> None:
         self.whens: list[Queue] = []
@@ -238,8 +245,9 @@ class Script:
 def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
     """Return two texts for each slot: a summary of its reply, and its state.
 
-    The state is the list of conditions that `call` does not meet, or otherwise the list of calls that used the slot.
-    Slots with the fewest unmet conditions come first. `recordings=False` leaves out the slots of recordings.
+    If `call` does not meet the condition of the slot, the state lists the parts of the condition that fail. Otherwise
+    the state lists the calls that used the slot. Slots with the fewest failing parts come first. `recordings=False`
+    leaves out the slots of recordings.
     """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():

@@ -1,4 +1,4 @@
-"""Estimate the token usage of an answer from its request. The keys of the usage depend on the model."""
+"""Estimate the token usage of an answer from its request. The keys in the usage depend on the model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from converse_harness.stream.chunk import estimate_tokens
 class UsageKeys:
     """The keys for cache tokens in the usage of a model's JSON answers.
 
-    `always`: the counters that the usage has even if the request has no cachePoint. `details`: whether the usage also
-    has cacheDetails, which lists the written tokens by ttl.
+    `always` are the counters in the usage of a request without a cachePoint. `details`: whether the usage also has
+    cacheDetails, which lists the written tokens by ttl.
     """
 
     always: tuple[str, ...] = ()
@@ -41,16 +41,18 @@ _IN_JSON: Final = (
 )
 """The cache counters in JSON answers, by model; the first row that contains the model applies.
 
-The numbers count recorded answers. Claude up to 3.5 has no counters (24 of 24), 3.7 and 4 have both pairs (95),
-Sonnet 5 has the read pair (13, none with a cachePoint), Nova has both pairs only with a cachePoint (9 with, 139
-without). cacheDetails is in 4 of 6 writes of Sonnet 4.5, in all of newer models, in none of 3.7 or Nova. Streams of
-every model have the four counters only if the request has a cachePoint, and never cacheDetails."""
+Source: recorded answers, with their numbers in parentheses. Claude up to 3.5 has no counters (24 of 24). 3.7 and 4 have
+both pairs, _READ and _WRITTEN (95). Sonnet 5 has the pair _READ (13, all without a cachePoint). Nova has both pairs
+only with a cachePoint (9 with, 139 without). Of the answers that wrote to the cache, cacheDetails is in 4 of 6 from
+Sonnet 4.5, in all from newer models, in none from 3.7 or Nova. Streams of every model have the four counters only if
+the request has a cachePoint, and never cacheDetails."""
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Build a TokenUsage as Bedrock counts it: cache tokens are part of the total. Values in `given` replace estimates.
+    """Build the TokenUsage of an answer. Values in `given` replace estimates.
 
-    Tokens cached without a cachePoint count as normal input.
+    As at Bedrock, cache tokens are part of the total. Tokens that the model caches without a cachePoint count as normal
+    input.
     """
     prompt = use_of(call)
     use = None if prompt is None or prompt.implicit else prompt
@@ -84,5 +86,5 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """Return the number of tokens for a CountTokens answer; `usage` computes inputTokens by the same estimate."""
+    """Return the number of tokens for a CountTokens answer. For inputTokens, `usage` makes the same estimate."""
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

@@ -1,6 +1,6 @@
 """Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
 
-The faults in the event order are taken from `order.ORDER_FAULTS`, except those in NOT_SENDABLE. All other faults are
+The faults in the order of events come from `order.ORDER_FAULTS`, except those in NOT_SENDABLE. All other faults are
 defined here.
 """
 
@@ -81,7 +81,7 @@ NOT_SENDABLE: Final[Mapping[str, str]] = {
     "event_of_two_types": "a frame has one type",
     "event_without_type": "a frame has a type",
 }
-"""The faults in `order.ORDER_FAULTS` that this module leaves out, each with the reason."""
+"""The faults of `order.ORDER_FAULTS` that a fake cannot send, each with the reason. This module leaves them out."""
 
 IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
 NOT_ASGI: Final[frozenset[Transport]] = frozenset({"boto", "httpx", "server"})

@@ -1,4 +1,4 @@
-"""Fault and FaultPlacement: a deliberate breach of the protocol, its position in an answer, and its effect.
+"""A Fault is a deliberate breach of the protocol. A FaultPlacement adds the position of the fault in an answer.
 
 The named faults are in `converse_harness.faults`. A Reply stores each of its faults as a FaultPlacement.
 """
@@ -16,17 +16,17 @@ from converse_harness.stream.frames import PRELUDE_LENGTH
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
-"""The level at which a fault breaks the protocol. A reply has at most one fault per level, applied in this order.
+"""The level at which a fault breaks the protocol. A reply has at most one fault per level.
 
-Connection faults are applied before HTTP faults: their position is a number of events, and an HTTP fault may move the
-events to other chunks."""
+The faults are applied in the order of the levels. Connection faults are applied before HTTP faults, because the
+position of a connection fault is a number of events, and an HTTP fault may move the events to other chunks."""
 
 
 Place = Literal["position", "between", "in event", "whole answer"]
 """The meaning of a placement's `after`.
 
-`position`: the index of the event at which the order is broken. `between`, `in event`: the number of whole events
-before the fault. `whole answer`: `after` has no meaning."""
+With `position`, it is the index of the event at which the order is broken. With `between` and `in event`, it is the
+number of whole events before the fault. With `whole answer`, it has no meaning."""
 
 Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways in which a client reaches a fake."""
@@ -41,7 +41,8 @@ CHECKSUM: Final = "raises ChecksumMismatch"
 PROTOCOL: Final = "raises urllib3's ProtocolError"
 TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
 NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
-"""The reactions of botocore to a fault in a stream; the text after a semicolon is for the older release named there."""
+"""NO_NOTICE and the constants above it describe botocore's reaction to a fault in a stream. The text after a semicolon
+is about the older release with that number."""
 
 FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
@@ -70,8 +71,9 @@ class Fault:
     no_answer: bool = field(default=False, kw_only=True)
 
     def lasting(self, seconds: float) -> Fault:
-        """Return the fault with this duration in seconds. Raises ReplyError for an untimed fault or an invalid
-        duration.
+        """Return the fault with this duration in seconds.
+
+        Raises ReplyError for a fault that has no duration, and for an invalid duration.
 
         >>> from converse_harness import faults
         >>> faults.stall.lasting(0.5)
@@ -88,7 +90,7 @@ class Fault:
         return f"faults.{self.name}" + (f".lasting({self.seconds!r})" if lasts else "")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the repr; otherwise hypothesis would print the dataclass's fields in its counterexamples."""
+        """Print the repr. Without this method, hypothesis would print all fields of the dataclass in its reports."""
         del cycle  # a fault cannot hold itself
         printer.text(repr(self))
 
@@ -106,7 +108,7 @@ DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class FaultPlacement:
-    """A fault at its position in an answer of `events` events; `Place` defines the meaning of `after`."""
+    """A fault at its position in an answer with `events` events. `Place` defines the meaning of `after`."""
 
     fault: Fault
     after: int
@@ -130,7 +132,7 @@ class FaultPlacement:
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
-    """Return the fault placed after `after` of an answer's `events` events, by default in the middle.
+    """Return the placement of a fault after the first `after` of an answer's `events` events, by default in the middle.
 
     Raises ReplyError if this position is not possible.
     """
@@ -174,14 +176,14 @@ def in_middle(data: bytes) -> int:
 
 
 def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
-    """Return a Change that applies `change` to the chunks of a stream, each of which is one frame."""
+    """Return a Change that applies `change` to the chunks of a stream. Each chunk contains one frame."""
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
 def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool = False) -> Change:
     """Return a Change that applies `change` to the first frame after the fault's position.
 
-    `is_last`: the frames after that one are dropped.
+    If `is_last` is true, all frames after the changed frame are dropped.
     """
 
     def changed(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
@@ -217,7 +219,7 @@ def flip(place: int | None) -> Change:
 
 
 PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
-"""The index, in a frame, of the last byte of the prelude's CRC."""
+"""The index of the last byte of the prelude's CRC in a frame."""
 
 
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
@@ -243,7 +245,7 @@ send_together: Final = _on_frames(_together)
 
 
 def send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return a 200 response without a body; for a stream, its headers still contain `Transfer-Encoding: chunked`."""
+    """Return a 200 response without a body. A streaming response keeps its header `Transfer-Encoding: chunked`."""
     changes = {"Content-Length": "0"}
     kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in _ORDINARY_HEADERS)
     return replace(response, status=200, headers=kept, chunks=())
@@ -326,7 +328,7 @@ def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
 
 
 def leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Mark the response as stale: it is sent whole, but the client's next request on this connection fails."""
+    """Mark the response as stale: the whole response is sent, but the next request on the same connection fails."""
     return replace(response, stale=True)
 
 

@@ -1,7 +1,7 @@
-"""A table of named faults for every way to break the order of a stream's events.
+"""A table of all faults in the order of a stream's events.
 
-Each fault turns a complete, legal stream into a stream with exactly this fault, which the module `grammar` refuses.
-`applicable_at` returns the positions at which a fault is possible; `apply_at` returns the broken stream.
+Each fault turns a complete, legal stream into a stream with exactly this fault. The module `stream.grammar` rejects the
+broken stream. `applicable_at` returns the positions at which a fault is possible; `apply_at` returns the broken stream.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class OrderFault(Fault):
         return self.rewrite([copy.deepcopy(dict(event)) for event in events], position)
 
     def refuses(self, message: str) -> bool:
-        """Whether this message of a StreamOrderError describes this fault."""
+        """Whether this text is the message of a StreamOrderError that this fault causes."""
         return re.search(self.refusal, message) is not None
 
     def placed(self, after: int | None, events: Events) -> FaultPlacement:
-        """Return the fault placed at the index `after` of these events, by default at the middle one of its positions.
+        """Return the placement of the fault at the index `after` in these events.
 
-        Raises ReplyError if the fault is not possible there.
+        By default, the middle one of the possible positions is used. Raises ReplyError if the position is not possible.
         """
         places = self.applicable_at(events)
         if not places:
@@ -93,7 +93,7 @@ def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
 
 
 def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that inserts an event after the position. A delta gets the index of the block there."""
+    """Return a rewrite that inserts an event after the position. A delta gets the contentBlockIndex at the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (name,) = event
@@ -115,7 +115,7 @@ def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, 
 
 
 def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that adds `by` to the contentBlockIndex of every event from the position on."""
+    """Return a rewrite that adds `by` to each contentBlockIndex, beginning with the event at the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         for place in range(position, len(events)):
@@ -128,7 +128,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
 
 def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that moves the stream's only event of this type to directly after the position."""
+    """Return a rewrite that moves the stream's only event of this type to the place directly after the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (moved,) = (event for event in events if name in event)

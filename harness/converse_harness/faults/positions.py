@@ -1,7 +1,7 @@
 """Conditions for the positions at which a fault can break the order of events.
 
-A condition takes a list of events and an index, and returns whether the fault is possible at that index. The list may
-contain broken events. A condition on the type of a missing or broken event is false.
+A condition is a function of a list of events and an index: it returns whether the fault is possible at that index. The
+list may contain broken events. If an event is missing or broken, a condition on its type returns false.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Where = Callable[[Events, int], bool]
 
 
 def _symbol(events: Events, place: int) -> str:
-    """Return the grammar's symbol for the event at this index; empty if the event is missing or already broken."""
+    """Return `stream.grammar.symbol` of the event at this index; empty if the event is missing or already broken."""
     if place not in range(len(events)) or not one_type(events, place):
         return ""
     ((name, members),) = events[place].items()
@@ -34,7 +34,7 @@ def _symbol(events: Events, place: int) -> str:
 
 
 def is_a(*types: str) -> Where:
-    """Return the condition that an event's symbol is one of `types`, or begins with one of them and a dot."""
+    """Return a condition: the symbol of the event is one of `types`, or begins with one of these and a dot."""
 
     def at(events: Events, place: int) -> bool:
         name = _symbol(events, place)
@@ -50,7 +50,7 @@ _END: Final = is_a("messageStop", "metadata")
 
 
 def anywhere(events: Events, place: int) -> bool:
-    """True for every event."""
+    """Return true for every event."""
     return True
 
 
@@ -75,7 +75,7 @@ def before_the_end(events: Events, place: int) -> bool:
 
 
 def before_the_one(name: str, where: Where) -> Where:
-    """Return the condition that `where` holds and that the stream's only `name` event is at least two places later."""
+    """Return a condition: `where` is true, and the stream's only event of type `name` is at least two places later."""
 
     def at(events: Events, place: int) -> bool:
         later = [number > place + 1 for number, event in enumerate(events) if name in event]
@@ -85,7 +85,7 @@ def before_the_one(name: str, where: Where) -> Where:
 
 
 def in_block(events: Events, place: int) -> bool:
-    """Whether the event is a contentBlockStart or contentBlockDelta, so that a block is open after it."""
+    """Whether the event is a contentBlockStart or contentBlockDelta. After such an event, a block is open."""
     return START(events, place) or DELTA(events, place)
 
 
@@ -110,16 +110,16 @@ def in_open_block(events: Events, place: int) -> bool:
 
 
 def only_delta(events: Events, place: int) -> bool:
-    """Whether the event is a delta, and its block consists of this delta and a contentBlockStop."""
+    """Whether the event is a delta whose block consists only of this delta and a contentBlockStop."""
     return DELTA(events, place) and opening(events, place) and CLOSE(events, place + 1)
 
 
 def between_blocks(events: Events, place: int) -> bool:
-    """Whether the event is the contentBlockStop of a block that is followed by another block."""
+    """Whether the event is a contentBlockStop and the next event belongs to another block."""
     return CLOSE(events, place) and in_block(events, place + 1)
 
 
 def inside_tool_input(events: Events, place: int) -> bool:
-    """Whether the event is a delta of a tool's input that is followed by another such delta."""
+    """Whether the event and the next event are both deltas of a tool's input."""
     tool_input = is_a("contentBlockDelta.toolUse")
     return tool_input(events, place) and tool_input(events, place + 1)

@@ -1,1 +1,1 @@
-"""Intercept the clients of this process: answer their calls, forward and capture them, or block them."""
+"""Intercept the calls of clients in this process: answer them, forward and capture them, or block them."""

@@ -1,7 +1,7 @@
 """The boto transport for aiobotocore, with any of its HTTP libraries (aiohttp, httpx) and event loops (asyncio, trio).
 
-aiobotocore overrides botocore's methods for sending and parsing with coroutines, so each function of the module `boto`
-has a counterpart here. The modules `keys`, `waits` and `forward_boto` work for both libraries.
+aiobotocore overrides botocore's methods for sending and parsing with coroutines. Therefore the replacements in the
+module `boto` have counterparts here. The modules `keys`, `waits` and `forward_boto` work for both libraries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from converse_harness.stream.http import Break
 
 
 def hold_call(original: Any) -> Any:
-    """Replace `AioEndpoint._send_request`: all attempts of a call go to the fake that was open when the call began."""
+    """Replace aiobotocore's `AioEndpoint._send_request`, so that all attempts of a call go to the same fake.
+
+    It is the fake that was open when the call began.
+    """
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -45,7 +48,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """Replace aiobotocore's `AioEndpoint._send`: the fake answers the request, or captures the network's answer."""
+    """Replace aiobotocore's `AioEndpoint._send`: the fake answers the request, or captures the real answer."""
     response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
 
     @functools.wraps(original)
@@ -90,7 +93,8 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """Return the unpatched sleep function for the event loop in which this endpoint runs."""
-    # Only AnyioEndpoint has `_sleep`. Our patch skips retry waits and wraps the original; all others run on asyncio.
+    # Only AnyioEndpoint has `_sleep`. Our patch of it skips retry waits, so its original function is used here. All
+    # other endpoints run on asyncio.
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
@@ -100,7 +104,7 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 
 
 class AioBody:
-    """The raw response for an aiobotocore client, and also the stream of its body.
+    """The raw response for an aiobotocore client. The same object is the stream of the response's body.
 
     This class uses no asynchronous generator, because event loops report generators that are dropped before their end.
     """
@@ -124,7 +128,7 @@ class AioBody:
         reader = self._reader
         chunk = reader.chunk
         if chunk is not None and chunk.delay:
-            # The client's timeout may cancel this wait; if the client reads again, the chunk keeps its due time.
+            # The client's timeout may cancel this wait. If the client reads again, the due time remains the same.
             self._due = self._due or monotonic() + reader.pause()
             await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
@@ -135,7 +139,7 @@ class AioBody:
         return reader.take(chunk)
 
     def iter_chunks(self) -> AioBody:
-        """Iterate over HTTP chunks, as pairs of the data and True. True means that the data ends its chunk."""
+        """Iterate over HTTP chunks. Each item is a pair (data, True): True means that the data ends an HTTP chunk."""
         return self
 
     def __aiter__(self) -> AioBody:
@@ -167,7 +171,7 @@ class AioBody:
     def close(self) -> None:
         """End the call, even if the body was not read to its end.
 
-        An interrupt in `__init__` may have left the object without a reader; then this does nothing.
+        If an interrupt has stopped `__init__`, there is no reader, and this method does nothing.
         """
         if hasattr(self, "_reader"):
             self._reader.close()

@@ -1,12 +1,12 @@
-"""The boto transport: every boto3 and botocore client of the process is answered where it would open a connection.
+"""The boto transport: the fake answers every boto3 and botocore client of the process instead of the network.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`keys`), retries, parsing. Only botocore's `Endpoint._send`, the last step before urllib3, is ours. Requests to
-services whose endpoint prefix starts with `bedrock` go to the fake; all others go where they went before. The module
-`aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to forwarded calls.
+`keys`), retries, parsing. We replace only botocore's `Endpoint._send`, the last step before urllib3. Requests to
+services whose endpoint prefix starts with `bedrock` go to the fake; all others go to their normal destination. The
+module `aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to forwarded calls.
 
 `hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists
-them. With no fake open, a replacement does exactly what the original method does.
+them. While no fake is open, a replacement does exactly what the original method does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ _FAILURES = {
 
 
 def hold_call(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send_request`: all attempts go to the fake that was open when the call began."""
+    """Replace botocore's `Endpoint._send_request`, so that all attempts of a call go to the same fake.
+
+    It is the fake that was open when the call began.
+    """
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -64,7 +67,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send`: the fake answers the request, or captures the answer from the network."""
+    """Replace botocore's `Endpoint._send`: the fake answers the request, or captures the real answer."""
     from botocore.awsrequest import AWSResponse
     from urllib3.exceptions import HTTPError, ReadTimeoutError
 
@@ -115,7 +118,7 @@ def outlasts(response: HttpResponse, patience: float) -> bool:
 
 
 def patience(endpoint: Any) -> float:
-    """Return the client's read timeout in seconds, from the attribute in which urllib3, aiohttp or httpx stores it."""
+    """Return the client's read timeout in seconds. urllib3, aiohttp and httpx store it in different attributes."""
     timeout: Any = endpoint.http_session._timeout
     for name in ("read_timeout", "sock_read", "read"):
         timeout = getattr(timeout, name, timeout)
@@ -123,7 +126,7 @@ def patience(endpoint: Any) -> float:
 
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
-    """Return urllib3's error for a body that breaks off; None if the body is whole or botocore ignores the break."""
+    """Return urllib3's error for an incomplete body; None if the body is complete or botocore raises no error."""
     from urllib3.exceptions import ProtocolError
 
     match response.broken:
@@ -144,7 +147,7 @@ def _timed_out(url: str) -> Exception:
     """Return urllib3's error for a read timeout."""
     from urllib3.exceptions import ReadTimeoutError
 
-    pool: Any = None  # no pool exists; the message does not name it
+    pool: Any = None  # no pool exists, and the message does not contain it
     return ReadTimeoutError(pool, url, "Read timed out.")
 
 
@@ -158,15 +161,15 @@ def holds_bodies_to_their_length() -> bool:
 
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
-    # The name is a constant of its own, or it is in a tuple of keyword argument names.
+    # In the bytecode, the name is a constant itself, or it is in a constant tuple of keyword argument names.
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
 @contextmanager
 def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Exception]) -> Generator[None, None, None]:
-    """Convert exceptions of the HTTP library, raised in the `with` block, to botocore's exceptions.
+    """Convert exceptions of the HTTP library that the `with` block raises to botocore's exceptions.
 
-    botocore does the same when it reads a body that is not a stream. Its own retry rules then apply.
+    botocore converts them in the same way when it reads a body that is not a stream. Its retry rules then apply.
     """
     import botocore.exceptions
 
@@ -198,7 +201,7 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
 
 
 def _read_request(request: Any, host: str) -> Request:
-    """Convert botocore's prepared request to the Request for Bedrock, without the path prefix of `endpoint_url`."""
+    """Convert botocore's prepared request to a Request. The path prefix of the client's `endpoint_url` is removed."""
     target = _target(request.url)
     base = _target(host).rstrip("/")
     body = request.body
@@ -226,7 +229,7 @@ def _target(url: str) -> str:
 
 
 class BotoBody(io.RawIOBase):
-    """The raw response for a botocore client; each scripted pause happens when the client reads the next chunk."""
+    """The raw response for a botocore client. Each scripted pause happens when the client reads the next chunk."""
 
     def __init__(
         self, exchange: TransportExchange, started: float, failure: Exception | None, patience: float, url: str
@@ -240,7 +243,7 @@ class BotoBody(io.RawIOBase):
         return iter(self._reader)
 
     def read(self, size: int | None = -1) -> bytes | None:
-        """Read up to `size` bytes; b"" at the end, and the whole rest if `size` is negative or None."""
+        """Return up to `size` bytes, or all remaining bytes if `size` is negative or None; b"" at the end."""
         return super().read(-1 if size is None else size)
 
     def readable(self) -> bool:
@@ -248,7 +251,10 @@ class BotoBody(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Copy available bytes to the buffer, and wait only if there are none. Return their number; 0 at the end."""
+        """Copy available bytes to the buffer; wait only if no bytes are available.
+
+        Return the number of copied bytes; 0 at the end of the body.
+        """
         if not self._left:
             self._left = next(self._reading, b"")
         size = min(len(buffer), len(self._left))
@@ -261,19 +267,19 @@ class BotoBody(io.RawIOBase):
 
     def close(self) -> None:
         """End the call, even if the body was not read to its end. The garbage collector also calls this method."""
-        # If the constructor was interrupted, there is nothing to close.
+        # If an interrupt has stopped the constructor, there is no reader to close.
         if not self.closed and hasattr(self, "_reader"):
             self._reader.close()
         super().close()
 
 
 def leave_bedrock(original: Any) -> Any:
-    """Replace moto's `BotocoreStubber.__call__`, so that moto does not answer requests to Bedrock before the fake."""
+    """Replace moto's `BotocoreStubber.__call__`, so that the fake and not moto answers requests to Bedrock."""
 
     @functools.wraps(original)
     def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
-        # If CURRENT_CALL is set and no fake blocks, the call is forwarded to the real Bedrock: moto must not answer it.
+        # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
         if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
             return None
         return original(self, event_name, request, **kwargs)

@@ -1,4 +1,4 @@
-"""Capture a forwarded call: record each piece of the answer when the client reads it, and how the answer ended.
+"""Capture a forwarded call: record each piece of the answer when the client reads it, and the end of the answer.
 
 Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). The forwarder gives the client a
 body that passes each piece to the call's `Capture` when the client reads the piece.
@@ -33,16 +33,16 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
     "ReadError": "connection closed",
     "WriteError": "connection closed",
 }
-"""The connection failure for each exception that botocore and httpx raise instead of an answer. All other exceptions
-count as "connection refused"."""
+"""Maps exceptions that botocore and httpx raise instead of an answer to connection failures. All other exceptions count
+as "connection refused"."""
 
 
 class Capture:
     """Records the answer to a forwarded call. Only the first report of the end counts.
 
-    An exception in the `with` block of a Capture is passed to `broke`. Code on the hot path of a long stream
-    appends `(data, monotonic() - started)` to `pieces` directly. `wrap` turns the raw response of botocore or
-    aiobotocore into the one that the client reads; None for other libraries.
+    An exception in the `with` block of a Capture is passed to `broke`. To save time, code that iterates over a long
+    stream appends `(data, monotonic() - started)` to `pieces` directly. `wrap` wraps the raw response of botocore or
+    aiobotocore, so that it reports what the client reads; it is None for other libraries.
     """
 
     __slots__ = ("_exchange", "_over", "captured", "pieces", "started", "wrap")
@@ -90,11 +90,11 @@ class Capture:
         elif self.captured.status:
             self._end("closed by client", end="closed by client")
         else:
-            # No answer came while the client waited; a replay must therefore act as a read timeout.
+            # The client waited and got no answer. Therefore a replay must raise a read timeout.
             self._end("closed by client", failure="read timeout")
 
     def broke(self, error: BaseException) -> None:
-        """Report that the library raised this error, before the answer arrived or while its body was read."""
+        """Report that the library raised this error before the answer arrived, or while the client read the body."""
         if not isinstance(error, Exception):
             self.left()  # the client's task was cancelled or interrupted
         elif self.captured.status:
@@ -120,7 +120,7 @@ FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded",
 def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
-    """Yield a Capture for the call that the `with` block sends. No other Capture records an answer in this block."""
+    """Yield a Capture for the call that the `with` block sends. In this block, FORWARDED is this Capture."""
     before = FORWARDED.get()
     try:
         with Capture(exchange, captured, wrap) as capture:
@@ -170,11 +170,11 @@ class CapturingBody:
         self._capture.complete()
 
     def read(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read up to a number of bytes."""
+        """Read at most the given number of bytes."""
         return self._take(self._body.read, *args, **kwargs)
 
     def read1(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read the bytes that one read of the connection returns."""
+        """Read bytes with at most one read of the connection."""
         return self._take(self._body.read1, *args, **kwargs)
 
     def readline(self, *args: Any) -> bytes:
@@ -215,7 +215,7 @@ class CapturingBody:
 
 
 def end_of(error: BaseException) -> Break:
-    """Return the kind of break that this exception of an HTTP library means: a stall, a reset or a close."""
+    """Return the kind of break (stall, reset or close) that an exception of an HTTP library represents."""
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
@@ -226,9 +226,9 @@ def end_of(error: BaseException) -> Break:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its `__cause__` chain, and all errors among the arguments of these exceptions.
+    """Yield an error, the exceptions in its `__cause__` chain, and all exceptions among the arguments of these.
 
-    `__context__` is ignored: it may be the failure of an earlier attempt, after which the client retried.
+    `__context__` is ignored, because it may be the failure of an earlier attempt.
     """
     seen: set[int] = set()
     waiting = [error]

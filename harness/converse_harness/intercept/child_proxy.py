@@ -1,8 +1,9 @@
 """A loopback proxy for programs that are started under a fake: it refuses requests to Bedrock and forwards all others.
 
 `children` starts the proxy as a separate process, since a thread in the test process would make forks unsafe. The proxy
-ends when its standard input is closed. It also refuses requests to its own URL, since they come from a client whose
-Bedrock endpoint variable is that URL. It forwards all others directly or through the user's proxy.
+ends when its standard input is closed. It also refuses requests to its own URL: `children` sets the endpoint variables
+for Bedrock to this URL, so such a request is for Bedrock. All other requests are forwarded directly or through the
+user's proxy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from converse_harness.intercept.clients import LOCAL
 from converse_harness.intercept.hosts import is_bedrock_host, named
 
 _LIMIT: Final = 65_536
-"""The maximum size in bytes of a line of a request head, and of a piece of data that is forwarded at once."""
+"""The maximum size, in bytes, of one line of a request head, and of one forwarded piece of data."""
 _LINES: Final = 200
 _PATIENCE: Final = 60.0
 """The timeout in seconds for connecting to another host."""
@@ -57,7 +58,7 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the exception, for example of a broken connection, which both ends notice themselves."""
+        """Ignore the exception, for example for a broken connection. The program and the host notice it themselves."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
         """Return the URL of the user's own proxy for this host; "" if the program would connect without a proxy."""
@@ -114,12 +115,12 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        with suppress(OSError):  # write the whole line at once, before the program gets the refusal
+        with suppress(OSError):  # one write for the whole line, before the program receives the refusal
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)
         self._answer(403, _REFUSED if is_tunnel else "Forbidden")
-        with suppress(OSError):  # drain the client's data; otherwise it gets a reset instead of the answer
+        with suppress(OSError):  # read the rest of the request; otherwise the program gets a reset and no answer
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(1)
             while self.rfile.read1(_LIMIT):
@@ -146,7 +147,7 @@ def _connected(proxy: Any) -> socket.socket:
 
 
 def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: Any) -> bytes:
-    """Return the request head to send to the host or to the user's proxy. The connection is for this request only."""
+    """Return the request head for the host or the user's proxy. A header closes the connection after the response."""
     kept = [(name, value) for name, value in headers if name.lower() not in ("connection", "proxy-connection")]
     if not proxy.netloc:
         kept = [(name, value) for name, value in kept if name.lower() != "proxy-authorization"]
@@ -160,7 +161,7 @@ def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: 
 
 
 def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
-    """Copy bytes both ways until both ends are closed; bytes that were read with the head are sent first."""
+    """Copy bytes in both directions until both ends are closed. Bytes that were read with the head are sent first."""
 
     def upward() -> None:
         with suppress(OSError):
@@ -186,7 +187,7 @@ def main(given: str) -> None:
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C must reach only the tests; their end stops the proxy
+        os.setsid()  # so that Ctrl-C reaches only the tests; when they end, the proxy ends too
     os.write(1, f"{proxy.port}\n".encode())
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)

@@ -1,9 +1,9 @@
 """Prevent threads and processes that are started under a fake from reaching Bedrock later.
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
-gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
-all other clients. `refused` returns the refusals of the proxies. Access keys are not changed, so programs reach other
-hosts as before.
+gets an environment in which clients do not reach Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`)
+for all other clients. `refused` returns the refusals of the proxies. Access keys are not changed, so programs reach
+other hosts as before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPAWNED: Final = (
 CLOSED_PORT_URL: Final = (
     "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
 )
-"""The endpoint URL in a program's environment if no proxy can be started: nothing listens there."""
+"""The endpoint URL in a program's environment if no proxy can be started. Nothing listens at this URL."""
 
 _ASKED: Final = (
     f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
@@ -56,22 +56,22 @@ _read = 0
 class _Running(NamedTuple):
     url: str
     held: IO[bytes]
-    """The pipe to the proxy's standard input; the proxy runs as long as any process holds it open."""
+    """The pipe to the proxy's standard input. The proxy runs as long as any process keeps this pipe open."""
 
 
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
 _forked: Final[set[bool]] = set()
-"""Not empty if this process has forked a child; the child may have started a proxy that is not in `_running`."""
+"""Contains True if this process has forked a child. The child may have started a proxy that is not in `_running`."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=functools.partial(_forked.add, True))
 
 
-# Replacements for functions of libraries; the table in `patch_points` lists the replaced functions
+# Functions that return replacements for functions of libraries. The table in `patch_points` lists the replaced ones.
 
 
 def start_thread(original: Any) -> Any:
-    """Replace `Thread.start`: if the current thread has outlived its fake, the new thread is treated the same way."""
+    """Replace `Thread.start`: if calls of the current thread are refused, calls of the new thread are refused too."""
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
@@ -82,17 +82,23 @@ def start_thread(original: Any) -> Any:
 
 
 def start_process(original: Any) -> Any:
-    """Replace multiprocessing's `BaseProcess.start`: a child refuses calls when it has unpickled its process object."""
+    """Replace multiprocessing's `BaseProcess.start`, so that a child refuses its calls to Bedrock.
+
+    The child begins to refuse calls when it unpickles its process object.
+    """
     return pools.starting(original, "_converse_harness", refuse_in_child)
 
 
 def refuse_in_child() -> pools.InChild | None:
-    """Return an object that makes a child refuse calls when the child unpickles it; None while no fake is open."""
+    """Return an object that makes a child refuse its calls as soon as the child unpickles the object.
+
+    Return None while no fake is open.
+    """
     return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
 
 def _refuse(parent: int) -> None:
-    """Make this process refuse all its calls to Bedrock from now on, unless it opens a fake of its own."""
+    """From now on, refuse all calls of this process to Bedrock, unless the process opens a fake of its own."""
     registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
@@ -119,12 +125,12 @@ def _with_environment(position: int) -> Callable[[Any], Any]:
 
 
 popen = _with_environment(11)
-subprocess_of_loop = _with_environment(sys.maxsize)  # positional arguments are the program's, never `env`
+subprocess_of_loop = _with_environment(sys.maxsize)  # here, `env` is never a positional argument
 posix_spawn = _with_environment(2)
 
 
 def execv(original: Any) -> Any:
-    """Replace `os.execv`: while a fake is open, call `os.execve`, which changes the new program's environment.
+    """Replace `os.execv`: while a fake is open, call `os.execve`, whose replacement changes the environment.
 
     `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
     """
@@ -143,7 +149,7 @@ def execve(original: Any) -> Any:
     def execute(path: Any, argv: Any, env: Any) -> Any:
         if registry.closing() is not None:
             env = away_from_bedrock(env)
-            for each in _running.values():  # the new program inherits the pipes, so that the proxies run on
+            for each in _running.values():  # the new program inherits the pipes, so that the proxies do not end
                 os.set_inheritable(each.held.fileno(), True)
         return original(path, argv, env)
 
@@ -151,7 +157,10 @@ def execve(original: Any) -> Any:
 
 
 def system(original: Any) -> Any:
-    """Replace `os.system`: the shell command sets the variables first; this process's environment must not change."""
+    """Replace `os.system`: the shell command sets the environment variables, before it runs the user's command.
+
+    The variables are set in the shell, because the environment of this process must not change.
+    """
 
     @functools.wraps(original)
     def run(command: Any) -> Any:
@@ -184,7 +193,7 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
             child[name] = proxy or CLOSED_PORT_URL
     if proxy is not None:
         child |= variables(proxy, child)
-    # With a real bearer token boto would fail: it refuses to send one over plain HTTP, which the loopback uses.
+    # The loopback uses plain HTTP, and boto refuses to send a bearer token over plain HTTP.
     child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
     # Without keys an SDK would query the machine's metadata service, which may not exist.
@@ -196,7 +205,7 @@ def refused() -> list[str]:
     """Return a message for each request that a proxy has refused since the last call of this function."""
     global _read
     if not (_running or _forked):
-        return []  # this runs for every test, and opening the file would be its slowest step
+        return []  # this function runs for every test; it would be slow if it always opened the file
     try:
         with open(_reports, "rb") as file:
             file.seek(_read)
@@ -219,7 +228,7 @@ def _proxy_for(env: Mapping[str, str]) -> str | None:
         return None  # a SOCKS proxy, through which our proxy cannot forward
     with _starting:
         if users not in _running:
-            with suppress(OSError, ValueError), registry.forwarding():  # our own proxy gets the unchanged environment
+            with suppress(OSError, ValueError), registry.forwarding():  # the proxy needs the unchanged environment
                 _running[users] = _started(users)
     return _running[users].url if users in _running else None
 
@@ -254,7 +263,7 @@ def _end() -> None:
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that set `url` as a program's proxy, except for requests to the loopback."""
+    """Return the environment variables that set `url` as the proxy of a program, except for the loopback."""
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
     past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")

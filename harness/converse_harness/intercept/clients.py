@@ -1,4 +1,4 @@
-"""Create boto clients, and the environment variables that make any client send its requests to a fake."""
+"""Create boto clients, and create environment variables with which any client sends its requests to a fake."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ ACCOUNT: Final = {
     "AWS_USE_FIPS_ENDPOINT": "false",
     "AWS_USE_DUALSTACK_ENDPOINT": "false",
 }
-"""Dummy credentials, and settings that keep a client on the given endpoint and away from the instance metadata service.
+"""Dummy credentials and settings. With these settings, a client uses the given endpoint, and it does not query the
+instance metadata service.
 
-FIPS and dual-stack are off, because AWS's JavaScript SDK refuses to combine them with an endpoint."""
+FIPS and dual-stack are off, because AWS's JavaScript SDK refuses to combine them with a given endpoint."""
 
 LOCAL: Final = ("127.0.0.1", "localhost", "::1")
-"""The names of this machine for NO_PROXY."""
+"""The hosts of the loopback, as entries for NO_PROXY."""
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables with which a program's Bedrock clients send requests to `url`, without a proxy.
+    """Return environment variables for a program: its Bedrock clients send requests to `url`, without a proxy.
 
     `outer` is the environment to which the variables will be added; its NO_PROXY entries are kept.
     """
@@ -73,7 +74,7 @@ def _session() -> Any:
 
 
 def create_client(region_name: str = "us-east-1", **options: Any) -> Any:
-    """Create a bedrock-runtime client with dummy keys, so that botocore searches for no credentials.
+    """Create a bedrock-runtime client. It has dummy keys, so that botocore does not search for credentials.
 
     `options` are further keyword arguments of botocore's `create_client`.
     """

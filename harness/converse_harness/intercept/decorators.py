@@ -35,7 +35,7 @@ _WRITTEN: Final = "_converse_harness_written"
 
 OpenedFake = AbstractContextManager[object]
 Fresh = Callable[[str], OpenedFake]
-"""Creates a new fake for the test method of this name; the name is empty for a decorated function."""
+"""Takes the name of a test method and creates a new fake for it. For a decorated function, the name is empty."""
 Entered = Callable[..., OpenedFake]
 """Takes the positional arguments of the decorated function; returns the context manager in which the function runs."""
 
@@ -116,7 +116,8 @@ _WRAPPERS: Final[tuple[tuple[Callable[[Any], bool], Any], ...]] = (
     (inspect.iscoroutinefunction, _coroutine_under),
     (callable, _call_under),
 )
-"""Pairs of a test for a kind of function and the wrapper for that kind; the first matching pair is used."""
+"""Pairs of functions: the first returns whether a function is of one kind, the second wraps functions of this kind. The
+first matching pair is used."""
 
 
 def _function_under(function: Any, entered: Entered) -> Any:
@@ -126,7 +127,10 @@ def _function_under(function: Any, entered: Entered) -> Any:
 
 
 def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
-    """Make each test of a class run under a new fake, and return the class. A base class's fake is replaced."""
+    """Make each test of a class run under a new fake, and return the class.
+
+    If a base class has this decorator too, its tests run only under the fake of this class.
+    """
     tests = dict(_tests_of(kind))
     if not tests:
         raise TypeError(_NO_TESTS.format(made_by=made_by, name=kind.__qualname__))
@@ -155,7 +159,11 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 class _OfTest:
-    """Holds the fake of one unittest test, and the exception that the test raised, if any."""
+    """The fake of one unittest test, and the exception that the test raised, if any.
+
+    setUp and the test run in `with` blocks of this object. If they raise an exception, `__exit__` stores it for the
+    fake, which then does not report unused replies.
+    """
 
     def __init__(self, test: Any, fake: OpenedFake) -> None:
         self._test = test
@@ -163,7 +171,7 @@ class _OfTest:
         self._error: Exception | None = None
 
     def open(self) -> None:
-        """Open the fake, and register a cleanup that closes it after tearDown and after the cleanups of setUp."""
+        """Open the fake, and register a cleanup that closes the fake after tearDown and after the cleanups of setUp."""
         self._fake.__enter__()
         setattr(self._test, _HELD, self)
         self._test.addCleanup(self._close)
@@ -175,7 +183,7 @@ class _OfTest:
         self._fake.__exit__(None if error is None else type(error), error, None)
 
     def __enter__(self) -> None:
-        """Begin setUp or the test. `__exit__` keeps an exception, because unused replies are not reported after one."""
+        """Do nothing: `open` has already opened the fake."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):

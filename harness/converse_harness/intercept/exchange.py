@@ -1,4 +1,4 @@
-"""The interfaces through which transports use fakes, and the refusal of calls."""
+"""The interfaces of fakes and of their exchanges for transports, and the code that refuses calls."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ class TransportExchange(Protocol):
 
     @property
     def response(self) -> HttpResponse:
-        """The response to send; an empty one if the call is to be forwarded."""
+        """The response that the transport must send; it is empty if the transport must forward the call."""
         ...
 
     @property
     def captured(self) -> CapturedExchange | None:
-        """The record of a forwarded call, which the transport fills; None if the fake answers the call itself."""
+        """The record of a forwarded call; the transport fills it. None if the fake answers the call itself."""
         ...
 
     @property
     def taken(self) -> SentChunks:
-        """The record of the chunks that the client received; the transport adds each of them."""
+        """The record of the chunks that the client received; the transport adds each chunk."""
         ...
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Report how the call ended: "complete", "closed by client" or "cut". Transports call this method exactly once.
+        """Report the outcome of the call: "complete", "closed by client" or "cut". Transports call this exactly once.
 
-        A finalizer may call it, in any thread and between any two lines, so the method must take only re-entrant locks.
+        A finalizer may call this method, in any thread and between any two lines of code. Therefore the method must use
+        only re-entrant locks.
         """
 
 
 class CallExchange(TransportExchange, Protocol):
-    """A TransportExchange with its Call. The waits before retries are added to the Call later."""
+    """A TransportExchange with its Call. The transport needs the Call, because it reports waits before retries."""
 
     @property
     def call(self) -> Call | None:
@@ -51,7 +52,7 @@ class CallExchange(TransportExchange, Protocol):
 
 
 class BlockingFake(Protocol):
-    """The part of a fake's interface that is also needed for calls which the fake does not answer."""
+    """The part of a fake's interface that transports also use for calls that the fake does not answer."""
 
     @property
     def sleeps(self) -> bool:
@@ -60,31 +61,31 @@ class BlockingFake(Protocol):
 
     @property
     def records(self) -> bool:
-        """Whether calls may go to the real service. If so, the network is open, and keys and waits are real."""
+        """Whether calls may go to the real service. If so, connections are not blocked, and keys and waits are real."""
         ...
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Report that a retry wait of this many seconds after `call` was skipped; None if the call is unknown."""
+        """Report that a wait before a retry was skipped: its seconds, and the failed `call` (None if unknown)."""
 
     def block(self, error: BlockedConnection) -> None:
-        """Record a refused connection, so that the test fails even where the error is swallowed."""
+        """Record a refused connection, so that the test fails even if other code catches the error."""
 
 
 class OpenFake(BlockingFake, Protocol):
     """The interface of a fake that answers calls. Any thread may call its methods."""
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
-        """Answer one request, or prepare to forward it; a scripted function may run.
+        """Answer one request, or return an exchange with which the transport forwards it. It may run a user's function.
 
-        `service` is botocore's endpoint prefix; `operation` is "" if the call began before the fake was opened.
+        `service` is botocore's endpoint prefix. `operation` is "" if the call began before the fake was opened.
         """
         ...
 
 
 class RefusingFake:
-    """A stand-in for a fake that cannot answer boto clients; it refuses every call with one message.
+    """Refuses every call with one message. It takes the place of a fake that cannot answer boto clients.
 
-    `behind` is the fake to which refusals are reported. It is None in another process, where refusals are only raised.
+    `behind` is the fake to which refusals are reported. In another process it is None, and refusals are only raised.
     """
 
     def __init__(self, message: str, behind: BlockingFake | None = None) -> None:
@@ -92,12 +93,12 @@ class RefusingFake:
         self.behind = behind
 
     def message_for(self, library: str, host: str) -> str:
-        """Return the message for a refused connection of this library to this host. It is always the same message."""
+        """Return the message for a refused connection. It is the same message for all libraries and hosts."""
         return self.message
 
     @property
     def records(self) -> bool:
-        """Whether the fake `behind` records calls. If so, that fake's own transport forwards them."""
+        """Whether the fake `behind` records calls. If so, the transport of `behind` forwards the calls."""
         return self.behind is not None and self.behind.records
 
     @property
@@ -141,7 +142,7 @@ OUTLIVED = (
 
 
 def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
-    """Report a refusal to `fake` and return it as a BlockedConnection."""
+    """Make a BlockedConnection with this message, report it to `fake`, and return it."""
     error = BlockedConnection(message)
     fake.block(error)
     return error

@@ -1,4 +1,4 @@
-"""Fake: the object that a test uses, an Endpoint with a lock behind an open transport."""
+"""The class Fake: the object that a test uses. It contains an Endpoint and a lock; a transport sends it the calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
-"""Whether a test fails ("fail") or not ("allow") after unused replies, or after an unexpected call."""
+"""Whether unused replies, or unexpected calls, make the test fail ("fail") or not ("allow")."""
 
 
 class Settings(TypedDict, total=False):
@@ -81,13 +81,13 @@ class Fake:
     request that changes an earlier answer of the model, `history` "note" adds a note, "fail" raises ChangedHistory, and
     "off" does nothing. `sleeps` makes clients really sleep between retries. `seed` changes every id and padding length.
     `calls` keeps the last `keep_calls` calls; None keeps all.
-    `models` maps globs of model ids to the models behind them, for example `{"arn:*": "anthropic.claude-sonnet-5"}`.
-    `cache_minimum` is the minimum of tokens for a cached prompt; None is each model's own. Each transport has a
-    subclass, which defines the clients that reach the fake.
+    `models` maps globs of model ids to the ids of models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`.
+    `cache_minimum` is the minimum of tokens for a cached prompt; None means each model's own minimum. Each transport
+    has a subclass, which defines the clients that reach the fake.
     """
 
     where = ""
-    """Text after the class name in the repr and in report headings, such as " (httpx)"."""
+    """The text after the class name in the repr and in report headings, such as " (httpx)"."""
 
     transport: ClassVar[Transport | None] = None
     """The transport by which clients reach this fake; None in this base class, which opens no transport."""
@@ -131,7 +131,7 @@ class Fake:
     # Methods for tests: scripting
 
     def script(self, *replies: Responder | Replies) -> Scripted:
-        """Append replies, which are used in this order, or recordings, which answer the requests that they contain.
+        """Append replies and recordings. Replies are used in order; a recording answers the requests in it.
 
         Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
         """
@@ -151,10 +151,11 @@ class Fake:
         tool: Pattern | None = None,
         turn: int | None = None,
     ) -> When:
-        """Script the calls that meet all of these conditions; if several `when` match, the first one applies.
+        """Return a When for replies to the calls that meet all conditions. The first `when` that matches applies.
 
-        A string is a glob over the whole text, a compiled pattern is searched; `tool` holds if any tool's name matches;
-        `turn` counts the model's answers in the conversation from 1. Raises ReplyError without any condition.
+        A string is a glob that must match the whole text; a compiled pattern may match anywhere in the text. `tool`
+        is met if the name of any tool matches. `turn` counts the model's answers in the conversation from 1. Raises
+        ReplyError without any condition.
         """
         condition = Condition(
             predicate=predicate,
@@ -170,7 +171,7 @@ class Fake:
             return When(self.endpoint, self.lock, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
-        """Answer every call that nothing else answers, any number of times; the last `always` replaces earlier ones."""
+        """Answer all calls that no other reply answers, any number of times. The last `always` replaces others."""
         self.endpoint.check(reply)
         self._warn_if_not_open()
         with self.lock:
@@ -180,12 +181,12 @@ class Fake:
             queue.remove(before)
 
     def on_operation(self, name: str, handler: Handler) -> None:
-        """Answer an operation other than Converse and ConverseStream, for example `InvokeModel` or
-        `GetInferenceProfile`.
+        """Set the handler for an operation other than Converse and ConverseStream, for example `InvokeModel`.
 
-        `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
-        Raises ReplyError for an operation that answers with a stream of events, for one that is neither Bedrock
-        Runtime's nor in Bedrock's control plane, and for a name that no Bedrock service has.
+        Operations of Bedrock's control plane, such as `GetInferenceProfile`, are possible too. `handler` takes the Call
+        and returns the members of the operation's output, or a Reply that is an error. Raises ReplyError for an
+        operation that answers with a stream of events, and for a name that is neither an operation of Bedrock Runtime
+        nor of the control plane.
         """
         refused = no_handler(name)
         if refused is not None:
@@ -202,12 +203,12 @@ class Fake:
 
     @property
     def calls(self) -> list[Call]:
-        """All calls so far, each retry as a Call of its own; at most the last `keep_calls` calls."""
+        """All calls so far, but at most the last `keep_calls` calls. Each retry is a separate Call."""
         return list(self.endpoint.calls)
 
     @property
     def cache(self) -> CacheSummary:
-        """Cache use of the calls: tokens read and written, and prefixes that were written again, with the reasons."""
+        """The calls' use of the prompt cache: tokens read and written, and prefixes that were written again."""
         with self.lock:
             self.endpoint.cache.settle()
             return CacheSummary(self.calls, self._note)
@@ -226,7 +227,7 @@ class Fake:
 
     @property
     def notes(self) -> list[Note]:
-        """The notes about calls so far, for example that Bedrock may refuse a request; `check` does not raise them."""
+        """The notes about calls so far, for example that Bedrock may refuse a request. `check` does not raise notes."""
         return list(self.endpoint.notes)
 
     @property
@@ -248,7 +249,7 @@ class Fake:
                 raise unused
 
     def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
-        """Raise the first problem that was not raised before; unused replies are not checked.
+        """Raise the first problem that was not raised before, apart from unused replies.
 
         The first `since` problems are skipped, because another caller raises them.
         """
@@ -265,7 +266,7 @@ class Fake:
             raise problems[0] from error
 
     def failures(self) -> list[Exception]:
-        """Return all problems that must fail the test, unused replies last, without marking them as raised."""
+        """Return all problems that must fail the test; unused replies are last. A later `check` still raises them."""
         problems: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
         return problems + self._unused()
 
@@ -277,7 +278,8 @@ class Fake:
     # Methods for transports
 
     records = False
-    """Whether a `writer` is set; then calls without a scripted reply are forwarded to the real service and recorded."""
+    """Whether a `writer` is set. If so, calls without a scripted reply are forwarded to the real service and recorded.
+    """
 
     @property
     def writer(self) -> SessionWriter | None:
@@ -294,7 +296,10 @@ class Fake:
         return self._sleeps or self.records
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
-        """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
+        """Answer one request, or return a ForwardedExchange if the transport must forward it.
+
+        This method is thread-safe.
+        """
         with self.lock:
             call = self.endpoint.receive(request, operation=operation or None)
             try:
@@ -315,7 +320,7 @@ class Fake:
         return self.endpoint.runs_functions
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Record that a retry wait of this many seconds was skipped after `call`.
+        """Record that a wait before a retry was skipped: its number of seconds, and the failed `call`.
 
         If `call` is None, the wait is added to the last failed call that has no wait yet.
         """

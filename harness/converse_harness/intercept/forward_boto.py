@@ -24,7 +24,10 @@ _MADE_ELSEWHERE: Final = (
 
 
 def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
-    """Return the response. Raises TransportError if it was created without the patched `AWSResponse.__init__`."""
+    """Return the response unchanged.
+
+    Raises TransportError if the response was created without the patched `AWSResponse.__init__`: it is not captured.
+    """
     if not capture.captured.status:
         raise TransportError(_MADE_ELSEWHERE.format(session=type(endpoint.http_session).__qualname__))
     return response
@@ -45,7 +48,10 @@ def capture_response(original: Any) -> Any:
 
 
 def with_capturing_content(raw: Any, capture: Capture) -> Any:
-    """Return the raw response of httpx or aiohttp, whose stream now reports the bytes that the client reads."""
+    """Replace the stream in a raw response of httpx or aiohttp, and return the response.
+
+    The new stream reports the bytes that the client reads.
+    """
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[type(raw).__module__.partition(".")[0]]
         raw.stream = of_library(CapturingBody, library, "AsyncByteStream")(raw.stream, capture)
@@ -55,7 +61,7 @@ def with_capturing_content(raw: Any, capture: Capture) -> Any:
 
 
 _WHOLE: Final = 65_536
-"""The size in bytes up to which parts of one HTTP chunk are joined to one captured piece."""
+"""Parts of one HTTP chunk are joined to one captured piece, until the piece has at least this number of bytes."""
 
 
 def _reading(name: str) -> Any:
@@ -68,9 +74,9 @@ def _reading(name: str) -> Any:
 
 
 class _CapturingContent:
-    """Wraps aiohttp's StreamReader, and reports the bytes that its methods return and the end of the body.
+    """Wraps aiohttp's StreamReader. It reports the bytes that the reader's methods return, and the end of the body.
 
-    It is a wrapper because methods of a StreamReader instance cannot be replaced.
+    A wrapper is needed, because the methods of a StreamReader instance cannot be replaced.
     """
 
     def __init__(self, content: Any, capture: Capture) -> None:
@@ -96,7 +102,7 @@ class _CapturingContent:
         return self.took(self.content.read_nowait(n))
 
     async def readchunk(self) -> tuple[bytes, bool]:
-        """Read a part of an HTTP chunk, with a flag for the chunk's end."""
+        """Return a part of an HTTP chunk, and whether the part ends the chunk."""
         data, ends = await self.reading(self.content.readchunk())
         pieces = self._capture.pieces
         if data and self._in_chunk and len(pieces[-1][0]) < _WHOLE:
@@ -108,7 +114,7 @@ class _CapturingContent:
         return data, ends
 
     async def reading(self, coming: Awaitable[Any]) -> Any:
-        """Await the result of a read. If the read raises an error, report the error and the bytes read before it."""
+        """Await and return the result of a read. If the read fails, report the error and the bytes in the error."""
         try:
             return await coming
         except Exception as error:  # CancelledError is not caught: after a cancelled read, the client may read again

@@ -1,11 +1,11 @@
-"""The guard: blocks all connections to Bedrock that no transport covers, while a fake is open or, with `session_guard`,
-during the whole session.
+"""The guard blocks all connections to Bedrock that no transport intercepts.
 
-Calls that a transport answers do not reach this module. All other code that looks up, connects to or writes to a
-Bedrock host gets a BlockedConnection, which names the transport to open. The fake keeps this error, so that the test
-fails even if the code swallows it. Hosts are checked when a connection begins, and again when a request is written,
-because the connection may be older than the fake. The module `patch_points` lists the patched functions; the module
-`reads` finds the host in their arguments.
+It is active while a fake is open; with `session_guard`, it is active during the whole session. Calls that a transport
+answers do not reach this module. All other code that looks up, connects to or writes to a Bedrock host gets a
+BlockedConnection, which recommends a transport. The fake keeps this error, so that the test fails even if other code
+catches the error. Hosts are checked when a connection begins, and again when a request is written, because the
+connection may be older than the fake. The module `patch_points` lists the patched functions; the module `reads` finds
+the host in their arguments.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BLOCKED: Final = (
 
 
 def check(*hosts: object) -> None:
-    """Raises BlockedConnection if one of the hosts is Bedrock's and `registry.closing()` returns a fake."""
+    """Raise BlockedConnection if one of the hosts is a Bedrock host and `registry.closing()` returns a fake."""
     for host in hosts:
         if host is not None and is_bedrock_host(host):
             fake = registry.closing()
@@ -59,7 +59,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        # No fake could answer a boto call here, so the message names botocore rather than botocore's HTTP library.
+        # No fake can answer calls in this process. Therefore the message names botocore, not botocore's HTTP library.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
@@ -69,7 +69,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
 def raise_blocked(error: Exception) -> None:
     """Raise the BlockedConnection that `error` wraps, if there is one.
 
-    Otherwise botocore would treat `error` as a connection failure and retry.
+    botocore would treat `error` itself as a connection failure and retry the request.
     """
     seen: BaseException | None = error
     while seen is not None and not isinstance(seen, BlockedConnection):
@@ -83,4 +83,4 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         check(host_of(args[_EVENTS[event]]))
 
 
-sys.addaudithook(_audit)  # an audit hook is permanent, so this module is imported only with the first patch
+sys.addaudithook(_audit)  # the hook is permanent, so this module is imported only with the first patch

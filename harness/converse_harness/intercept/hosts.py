@@ -1,4 +1,4 @@
-"""Recognise the host names of Bedrock, and find the host in the bytes of a request."""
+"""Recognise Bedrock's host names, and find the host in the bytes of a request."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def text(value: object) -> str:
 
 
 def is_bedrock_host(host: object) -> bool:
-    """Whether a host name, str or bytes, belongs to Bedrock, in any spelling (case, final dot, Unicode forms).
+    """Whether a host name (str or bytes) belongs to Bedrock. Case, a final dot and Unicode forms do not matter.
 
     >>> is_bedrock_host("Bedrock-Runtime.us-east-1.amazonaws.com."), is_bedrock_host("s3.us-east-1.amazonaws.com")
     (True, False)
@@ -60,7 +60,7 @@ def is_bedrock_host(host: object) -> bool:
 
 
 def host_in(target: str) -> str | None:
-    """Return the host in a request's target, `http://host/path` or `host:443`; None if the target has no host."""
+    """Return the host in a request's target (`http://host/path` or `host:443`); None if the target is only a path."""
     if target.startswith("/"):
         return None
     try:
@@ -78,15 +78,15 @@ _SEARCHED: Final = 65_536
 def written_in(data: Any) -> tuple[str | None, str | None] | None:
     r"""Return the host in the target (None for a path) and the host in the Host header of an HTTP/1 request.
 
-    `data` is the start of the request; if it is a list of buffers, only the first buffer is searched. The result is
-    None if `data` does not start a request, or does not contain "bedrock". This function runs at every write.
+    `data` is the start of the request. If it is a list of buffers, only the first buffer is searched. Return None if
+    `data` is not the start of a request, or does not contain "bedrock". This function runs at every write.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
     """
     try:
         head = _HEAD.match(data)
-    except TypeError:  # `data` is a list of buffers, or of a type for which the write itself raises an error
+    except TypeError:  # `data` is a list of buffers, or has a wrong type: then the write itself raises an error
         return written_in(data[0]) if isinstance(data, list | tuple) and data else None
     if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
         return None

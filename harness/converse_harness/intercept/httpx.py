@@ -1,7 +1,7 @@
-"""The httpx transport: transports for single clients, and a respx route for clients that the tested code creates.
+"""The httpx transport: transports for single clients, and a respx router for clients that the tested code creates.
 
-The package httpx2 has the same classes as httpx, but respx does not patch it. The same code creates transports for
-single httpx2 clients. For all other httpx2 clients, `patch_points` lists a patch of httpx2's transports.
+The package httpx2 has the same classes as httpx, but respx does not patch it. Transports for single httpx2 clients come
+from this module too. All other httpx2 clients are intercepted by the patches of httpx2 in `patch_points`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _UNHOOKED: Final = (
 
 
 class HttpxFake(Fake):
-    """A fake Bedrock for httpx: it answers every client while it is open; `.httpx_transport` and
-    `.httpx_async_transport` are for single clients.
+    """A fake Bedrock that answers every httpx client while it is open.
 
-    The fake answers clients that the code under test creates, if they send a request to a Bedrock host. Requests to
-    other hosts, and the test's own respx mocks, are not affected.
+    The fake answers all requests to Bedrock hosts, also from clients that the code under test creates. Requests to
+    other hosts, and the test's own respx mocks, are not affected. The properties `httpx_transport` and
+    `httpx_async_transport` are transports for single clients.
 
     >>> import httpx
     >>> from converse_harness import reply
@@ -62,18 +62,24 @@ class HttpxFake(Fake):
     transport = "httpx"
 
     def _warn_if_not_open(self) -> None:
-        """Do not warn, because a client with the transport of a closed fake gets a BlockedConnection anyway."""
+        """Do nothing. No warning is needed: a client with the transport of a closed fake gets a BlockedConnection."""
 
     @property
     def httpx_transport(self) -> httpx.BaseTransport:
-        """A transport for a client: `httpx.Client(transport=fake.httpx_transport)`. It answers requests to any host."""
+        """A transport for one client: `httpx.Client(transport=fake.httpx_transport)`.
+
+        The fake answers all requests over this transport, whatever their host is.
+        """
         import httpx
 
         return cast("httpx.BaseTransport", self.transport_for(httpx))
 
     @property
     def httpx_async_transport(self) -> httpx.AsyncBaseTransport:
-        """A transport for one `httpx.AsyncClient`, on asyncio or trio; it answers requests to any host."""
+        """A transport for one `httpx.AsyncClient`, on asyncio or trio.
+
+        The fake answers all requests over this transport, whatever their host is.
+        """
         import httpx
 
         return cast("httpx.AsyncBaseTransport", self.async_transport_for(httpx))
@@ -98,12 +104,15 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # An interrupt may have stopped the first call of `_leave`; calling it twice does no harm.
+            # An interrupt may have stopped the first call of `_leave`. A second call of it does no harm.
             registry.locked(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
-    """Add a route per respx mocker to `routes`, and start respx. Raises TransportError if respx is not as expected."""
+    """Add one router for each respx mocker to `routes`, and start respx.
+
+    Raises TransportError if the installed respx is not compatible.
+    """
     try:
         from httpcore import AsyncConnectionPool, ConnectionPool
         from respx.mocks import HTTPCoreMocker, Mocker
@@ -114,7 +123,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
     before = {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}
     runs_already = bool(HTTPCoreMocker.routers)
     for route in routes:
-        # Our route is before the test's own mocks: it answers requests to Bedrock and leaves all others to the mocks.
+        # Our router precedes the test's own routers. It answers requests to Bedrock and leaves all others to them.
         route.mocker.routers.insert(0, route)
     HTTPCoreMocker.start()
     # If respx did not replace these methods of httpcore's pools, requests would reach the real network.
@@ -158,16 +167,17 @@ class _Route:
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """Return the fake of this route.
+        """Return the fake of this router.
 
-        Raises the exceptions of `_to_the_others` if the host is not Bedrock's, or while the newest fake forwards calls.
+        Raises the exceptions of `_to_the_others` if the host is not a Bedrock host, or if the newest fake forwards
+        calls.
         """
         if not is_bedrock_host(request.url.host) or recording_is_on():
             self._to_the_others(request)
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Raise the exception that makes respx use the test's own routers or, if there are none, the network."""
+        """Raise the exception after which respx uses the test's own routers, or the network if there are none."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):

@@ -1,4 +1,4 @@
-"""Convert requests and responses of httpx. The library is passed as `httpx`, because httpx2 has the same API."""
+"""Convert requests and responses of httpx and httpx2. In each function, the argument `httpx` is one of the two."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """Convert an httpx request, whose body was read, to a Request. The path prefix of a gateway is removed."""
+    """Convert an httpx request to a Request. The body must have been read. The path prefix of a gateway is removed."""
     target = request.url.raw_path.decode("ascii")
     whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
     starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
@@ -77,7 +77,7 @@ def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: 
 
 
 class _HttpxBody:
-    """A response body for httpx: it yields one chunk at a time, after the scripted pause before that chunk."""
+    """A response body for httpx. It yields one chunk at a time, after the scripted pause."""
 
     def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
@@ -108,21 +108,21 @@ class _HttpxBody:
 
 @cache
 def of_library(kind: type, httpx: Any, *bases: str) -> Any:
-    """Return a subclass of `kind` and the library's base classes, because the library checks types with isinstance."""
+    """Return a subclass of `kind` and of base classes of the library, which checks types with isinstance()."""
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 
 _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
-"""Headers of a compressed body, which are wrong for the decoded body."""
+"""Headers that describe the compressed body. They are wrong for the decoded body."""
 
 
 def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
-    """Return the response to a forwarded request; its body is captured while the client reads it.
+    """Return the response to a forwarded request. The body is captured while the client reads it.
 
-    A body that is already complete is captured at once.
+    A body that was already read is captured at once.
     """
     pairs = _pairs(response.headers)
-    if isinstance(response.stream, httpx.ByteStream):  # a complete body: the client does not read the stream
+    if isinstance(response.stream, httpx.ByteStream):  # the body is complete: the client will not read the stream
         whole = b"".join(response.stream)
     elif response.is_stream_consumed:  # the stream was already read: only the decoded bytes are available
         whole = response.content

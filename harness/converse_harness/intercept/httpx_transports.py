@@ -1,8 +1,8 @@
 """Choose the fake for each httpx request, and make the transports that send requests to fakes.
 
 While a recording fake is open, a request of this process is forwarded and captured if it goes to a Bedrock host, to an
-endpoint URL from the environment, or to the fake's `upstream`. A request to another host, or over a transport that is
-not httpx's own, is captured only through `recorder.httpx_transport`.
+endpoint URL from the environment, or to the fake's `upstream`. For other hosts, and for clients with a transport that
+is not httpx's own, a request is captured only if the client uses `recorder.httpx_transport`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class _HttpxRegistration(NamedTuple):
     """An open fake that gets httpx requests, and the id of the process that opened it.
 
-    `upstream` is the URL that replaces Bedrock, or "". `respx`: the fake answers httpx clients through respx, so the
-    patched httpx transports use this fake only while it records.
+    `upstream` is the URL that replaces Bedrock, or "". `respx`: the fake answers httpx clients through respx. The
+    patched transports of httpx then use this fake only while it records.
     """
 
     fake: Fake
@@ -56,7 +56,7 @@ _open: list[_HttpxRegistration] = []
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """Let this fake handle the httpx and httpx2 requests to Bedrock or `upstream` within the `with` block.
+    """Send the httpx and httpx2 requests to Bedrock or `upstream` to this fake during the `with` block.
 
     Raises ReplyError if `upstream` is not a URL.
     """
@@ -69,13 +69,16 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 
 def recording_is_on() -> bool:
-    """Whether the newest fake forwards calls. If so, older fakes do not answer."""
+    """Whether the newest fake forwards calls to the real service. If so, older fakes do not answer."""
     opened = next(iter(_open), None)
     return opened is not None and opened.fake.records
 
 
 def _address_of(url: str) -> str:
-    """Return the URL with port and final slash, to compare prefixes. Raises ReplyError if it is not an HTTP URL."""
+    """Return the URL with its port and a final slash, so that prefixes can be compared.
+
+    Raises ReplyError if it is not an HTTP URL.
+    """
     with suppress(ValueError):  # urlsplit cannot parse the URL
         parts = urlsplit(url)
         if parts.hostname and parts.scheme in _PORTS:
@@ -85,7 +88,7 @@ def _address_of(url: str) -> str:
 
 
 def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
-    """Whether the URL has a Bedrock host, or begins with an upstream address of the fake."""
+    """Whether the host of the URL is a Bedrock host, or the URL begins with an upstream address of the fake."""
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
     return is_bedrock_host(url.host) or any(map(address.startswith, _upstreams(opened)))
@@ -101,7 +104,10 @@ def _upstreams(opened: _HttpxRegistration) -> Iterator[str]:
 
 
 def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
-    """Start an exchange for a fully read request. Raises BlockedConnection if the fake is not open in this process."""
+    """Send a request to the fake and return the exchange. The request's body must have been read.
+
+    Raises BlockedConnection if the fake is not open in this process.
+    """
     opened = next((opened for opened in tuple(_open) if opened.fake is fake), None)
     if opened is None:
         raise exchange.refuse(fake, _NOT_OPEN)
@@ -111,7 +117,10 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """Return the newest fake; None if the request is not for Bedrock, or if another transport or respx handles it."""
+    """Return the newest fake.
+
+    Return None if the request is not for Bedrock, or if respx or another transport of ours handles it.
+    """
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
@@ -127,10 +136,10 @@ _LIBRARIES: Final = ("httpx", "httpx2")
 
 
 def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, method: str = "handle_request") -> Any:
-    """Make a transport of the library, for one client, that sends every request to the fake.
+    """Make a transport of the library for one client. The transport sends every request to the fake.
 
-    A forwarded request goes to `inner`, or to the network if `inner` is None. Raises ReplyError if `inner` lacks the
-    method.
+    A forwarded request goes to the transport `inner`, or to the network if `inner` is None. Raises ReplyError if
+    `inner` lacks the method.
     """
     if inner is not None and not callable(getattr(inner, method, None)):
         raise ReplyError(
@@ -146,7 +155,7 @@ def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None
 
 
 def library_of(inner: object) -> ModuleType:
-    """Return the library, httpx or httpx2, whose base class `inner` has; httpx if no loaded library matches."""
+    """Return the library (httpx or httpx2) to which the transport `inner` belongs; httpx if neither matches."""
     import httpx
 
     loaded = [sys.modules[name] for name in _LIBRARIES if name in sys.modules]
@@ -155,10 +164,10 @@ def library_of(inner: object) -> ModuleType:
 
 
 class _HttpxTransport:
-    """A transport that sends every request, whatever its host, to one fake, which may forward the request over `inner`.
+    """A transport that sends every request to one fake, whatever the host of the request is.
 
-    The transport works in blocking and asynchronous clients. If `inner` is None, the first forwarded request creates
-    a transport of the kind that the client needs.
+    The fake may forward the request over the transport `inner`. If `inner` is None, the first forwarded request creates
+    it. The class works in blocking and asynchronous clients.
     """
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
@@ -167,7 +176,7 @@ class _HttpxTransport:
         self._inner = inner
 
     def handle_request(self, request: Any) -> Any:
-        """Handle one request; httpx calls this."""
+        """Handle one request. httpx calls this method in a blocking client."""
 
         def send(request: Any) -> Any:
             self._inner = self._inner or self._httpx.HTTPTransport()
@@ -176,7 +185,7 @@ class _HttpxTransport:
         return ask(self._httpx, self._fake, request, send)
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Handle one request; httpx calls this."""
+        """Handle one request. httpx calls this method in an asynchronous client."""
 
         async def send(request: Any) -> Any:
             self._inner = self._inner or self._httpx.AsyncHTTPTransport()
@@ -231,7 +240,7 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
 
 
 async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Do the same as `ask` without blocking the event loop: scripted functions run in a worker thread."""
+    """Do the same as `ask` for an asynchronous client. Scripted functions run in a worker thread."""
     await request.aread()
     started = monotonic()
     if fake.runs_functions:
@@ -251,11 +260,11 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return response_of(httpx, exchange, request, started)
 
 
-# Replacements for methods of httpx and httpx2; the table in `patch_points` lists the replaced methods.
+# Functions that return replacements for methods of httpx and httpx2. The table in `patch_points` lists these methods.
 
 
 def handle_request(original: Any) -> Any:
-    """Replace `HTTPTransport.handle_request`: the newest fake answers or captures requests to Bedrock."""
+    """Replace httpx's `HTTPTransport.handle_request`: the newest fake answers or captures requests to Bedrock."""
 
     @functools.wraps(original)
     def handle_request(self: Any, request: Any) -> Any:
@@ -268,7 +277,7 @@ def handle_request(original: Any) -> Any:
 
 
 def handle_async_request(original: Any) -> Any:
-    """Replace `AsyncHTTPTransport.handle_async_request`: the newest fake answers or captures requests to Bedrock."""
+    """Replace httpx's `AsyncHTTPTransport.handle_async_request` in the same way as `handle_request`."""
 
     @functools.wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:

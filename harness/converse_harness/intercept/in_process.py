@@ -19,7 +19,7 @@ _NO_PARENTHESES: Final = "@{made_by} on {name} lacks its parentheses: write @{ma
 class BotoFake(Fake):
     """A fake Bedrock that answers every boto3 and aiobotocore client of the process while it is open.
 
-    Use it in `with`, in `async with`, or as a decorator, which opens a fresh fake for every call of the function.
+    Use it in `with`, in `async with`, or as a decorator. The decorator opens a new fake for every call of the function.
     """
 
     transport = "boto"
@@ -34,15 +34,15 @@ class BotoFake(Fake):
         return registry.opened(self)
 
     def fresh(self, test: str = "") -> BotoFake:
-        """Create a fake with the same script and settings; `test` is the test method's name in a decorated class."""
+        """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
         del test  # only Recorder needs the name
         replies, settings = self._made
         return BotoFake(*replies, **settings)
 
     def __call__(self, decorated: _F) -> _F:
-        """Decorate a function (plain, async or generator) or a test class: each call or test method gets a fresh fake.
+        """Decorate a function (plain, async or generator) or a test class: each call or test method gets a new fake.
 
-        Each fresh fake has the same script; in a unittest class it is also open during setUp and tearDown. Raises
+        Each new fake has the same script. In a unittest class, the fake is also open during setUp and tearDown. Raises
         TypeError for an object that cannot be wrapped, and for a class without a test method.
         """
         return cast("_F", under(decorated, self.fresh, self.made_by))
@@ -68,7 +68,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
 
 
 def check_parentheses(argument: object, made_by: str) -> None:
-    """Raise TypeError if the argument is a class or a test function: the decorator then lacks its parentheses."""
+    """Raise TypeError if the argument is a class or a test function, because the decorator then lacks parentheses."""
     name = getattr(argument, "__name__", "")
     if isinstance(argument, type) or (callable(argument) and name.startswith("test")):
         raise TypeError(_NO_PARENTHESES.format(made_by=made_by, name=name))

@@ -1,8 +1,8 @@
 """Give Bedrock clients of botocore and aiobotocore dummy keys and a default region while a fake is open.
 
-The environment and all other services are unchanged. botocore signs a request before it sends the request, so the
-signer's keys are replaced. A client that is created under a fake looks up its real credentials only when a request to
-the real service needs them.
+The environment and the clients of all other services are unchanged. botocore signs a request before it sends the
+request, so the signer's keys are replaced. A client that is created under a fake looks up its real credentials only
+when a request to the real service needs them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
-"""True while a Bedrock client is being created under a fake; the lookup of its credentials is then deferred."""
+"""True while a Bedrock client is being created under a fake. During this time, no credentials are looked up."""
 
 
 @functools.lru_cache(maxsize=512)
 def is_bedrock(name: str) -> bool:
-    """Whether a service name, service id or endpoint prefix belongs to a Bedrock service; fakes answer only these."""
+    """Whether a service name, service id or endpoint prefix belongs to a Bedrock service. Fakes answer only these
+    services.
+    """
     return name[:7].lower() == "bedrock"
 
 
@@ -40,7 +42,7 @@ class DummyCredentials:
 
 
 def _is_async(original: Any) -> bool:
-    """Whether a function, without the wrappers of other tools, is a coroutine function, as aiobotocore's are."""
+    """Whether a function is a coroutine function, as in aiobotocore; wrappers of other tools are removed first."""
     return iscoroutinefunction(unwrap(original))
 
 
@@ -62,7 +64,7 @@ class _AioDummyCredentials(DummyCredentials):
 def sign_with_dummies(original: Any) -> Any:
     """Replace `get_auth_instance` of botocore's or aiobotocore's signer: calls to Bedrock under a fake use dummy keys.
 
-    The keys of other calls to Bedrock are stored as secrets, which no recording may contain.
+    The real keys of other calls to Bedrock are stored as secrets. No recording may contain a stored secret.
     """
     is_async = _is_async(original)
     dummies, with_keys = (_AioDummyCredentials(), _remembered_async) if is_async else (DummyCredentials(), _remembered)
@@ -81,7 +83,7 @@ def sign_with_dummies(original: Any) -> Any:
 
 
 def _remembered(signer: Any, auth: Any) -> Any:
-    """Store the keys and the token of a Bedrock signer as secrets, which no recording may contain; return `auth`."""
+    """Store the keys and the token of a Bedrock signer as secrets that no recording may contain. Return `auth`."""
     if is_bedrock(signer._service_id):
         from converse_harness.secrets import remember
 
@@ -103,10 +105,11 @@ def _dummy_token() -> Any:
 
 
 class DeferredCredentials:
-    """Credentials of a client created under a fake; they look up the session's real credentials only when needed.
+    """The credentials of a client that was created under a fake.
 
-    A client that only calls a fake therefore never runs the credential chain and never contacts a metadata service. The
-    same client can call the real service once no fake is open.
+    They look up the session's real credentials only when a call to the real service needs them. Therefore a client that
+    only calls a fake never runs the credential chain and never contacts a metadata service. The same client can call
+    the real service when no fake is open.
     """
 
     def __init__(self, session: Any) -> None:
@@ -121,7 +124,7 @@ class DeferredCredentials:
         return None if credentials is None else credentials.get_frozen_credentials()
 
     def get_deferred_property(self, property_name: str) -> Callable[[], Any]:
-        """Return a function that reads one attribute of the credentials, for botocore's endpoint rules."""
+        """Return a function that returns one attribute of the credentials. botocore's endpoint rules use it."""
         return lambda: getattr(self._resolve(), property_name, None)
 
     def __getattr__(self, name: str) -> Any:
@@ -141,13 +144,14 @@ class _AioDeferredCredentials(DeferredCredentials):
         return None if credentials is None else await credentials.get_frozen_credentials()
 
     async def get_account_id(self) -> Any:
-        """Return the account id for endpoint rules."""
+        """Return the account id; aiobotocore's endpoint rules use it."""
         frozen = await self.get_frozen_credentials()
         return None if frozen is None else frozen.account_id
 
     def _resolve(self) -> Any:
-        # Reading an attribute cannot await the credential chain. Until a request has run the chain, the attributes
-        # have dummy values. (aiobotocore's own refreshable credentials have no values before their first refresh.)
+        # Reading an attribute cannot await the credential chain. Therefore the attributes have dummy values until a
+        # request has run the chain. (In aiobotocore itself, refreshable credentials have no values before their first
+        # refresh.)
         found = self._session._credentials
         return DummyCredentials() if found is None else found
 
@@ -169,9 +173,9 @@ def defer_credentials(original: Any) -> Any:
 
 
 def know_no_region(original: Any) -> Any:
-    """Replace `provide` of botocore's or aiobotocore's IMDSRegionProvider: return None while CREATING is true.
+    """Replace `provide` of botocore's or aiobotocore's IMDSRegionProvider: it returns None while CREATING is true.
 
-    With `defaults_mode=auto` the original would contact the metadata service for a region.
+    With `defaults_mode=auto`, the original would ask the metadata service for the region.
     """
     is_async = _is_async(original)
 
@@ -224,7 +228,7 @@ async def _created(client: Awaitable[Any]) -> Any:
 def _bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Bind the arguments of `create_client` to its parameters, and add a default region if none is configured.
 
-    Returns None if no fake is open, or if the client is for another service than Bedrock.
+    Return None if no fake is open, or if the client is not for a Bedrock service.
     """
     if registry.blocking_fake() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return None

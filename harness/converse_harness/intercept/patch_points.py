@@ -1,7 +1,7 @@
 """The table of all attributes of other libraries that are replaced while a fake is open.
 
-The patching, its error messages and the tests use this table. A replacement is named as `module.function` of this
-package. The module of a replacement is imported only if the attribute to replace exists: without aiobotocore, the
+The patching, its error messages and the tests use this table. The name `module.function` of a replacement refers to a
+function in this package. The module is imported only if the attribute to replace exists: without aiobotocore, the
 module `aioboto` is not loaded. A parameter list that ends in "..." allows further parameters.
 """
 
@@ -13,7 +13,7 @@ from converse_harness.intercept.patches import ANY, Patches, Point
 
 _ME = ("self",)
 _SEND = ("self", "request")
-_REQUEST = ("request", "...")  # no `self`: other test tools replace these methods by functions without it
+_REQUEST = ("request", "...")  # no `self`, because other test tools replace these methods by functions without `self`
 _CALL = ("self", "request_dict", "operation_model")
 _RESPONSE = ("self", "url", "status_code", "headers", "raw")
 _ATTEMPT = ("self", "request", "operation_model", "context")
@@ -77,7 +77,7 @@ POINTS = (
     ),
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, "waits.acquire_at_once_async"),
     Point("strands.event_loop._retry", "asyncio", None, "waits.without_test_waits"),
-    # Clients of httpx and httpx2. For an HttpxFake that does not record, respx answers the clients of httpx
+    # Clients of httpx and httpx2. (If an HttpxFake does not record, it answers the clients of httpx through respx.)
     Point("httpx", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_request"),
     Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_async_request"),
     Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_request"),
@@ -130,6 +130,6 @@ POINTS = (
     Point("os", "execv", ANY, "children.execv"),
     Point("os", "execve", ANY, "children.execve"),
 )
-"""The attributes to replace or to check, each with the parameters that its function must have."""
+"""The attributes that are replaced or only checked. Each point contains the parameters that the function must have."""
 
 PATCHES = Patches(POINTS)

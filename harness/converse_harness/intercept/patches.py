@@ -1,9 +1,9 @@
 """Replace attributes of other libraries while a fake is open, and restore them.
 
-A table of `Point`s lists the attributes; `Patches` replaces or restores all of them together. All points are checked
-before the first one is changed. If a library is incompatible, nothing is patched, and the error names the library with
-its version. A library that is imported later is patched by an import hook, which is in `sys.meta_path` only while the
-patches are active.
+A table of `Point`s lists the attributes. `Patches` replaces or restores all attributes of its table together. All
+points are checked before the first attribute is replaced. If a library is incompatible, nothing is patched, and the
+error names the library and its version. An import hook patches libraries that are imported later; it is in
+`sys.meta_path` only while the patches are active.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from converse_harness.imports import ImportHook
 
 _MISSING: Any = object()
 ANY = ("...",)
-"""Parameter list that accepts any parameters, for functions written in C, which may have no signature."""
+"""A parameter list that accepts any parameters. It is for functions written in C, which may have no signature."""
 _SEARCHED = 100
-"""Maximum number of functions and closures searched to decide whether one function wraps another."""
+"""At most this number of functions and closures is searched to decide whether one function wraps another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +35,12 @@ class Point:
     """One attribute of another library that is replaced, or only checked.
 
     `parameters` are the exact names of the function's parameters; "..." at the end allows further ones. `parameters` is
-    None if the attribute is a module. `replace` names the function of this package that turns the original into our
-    replacement; None if the point is only checked. `mentions` are names that the function's code must use. `eager`: the
-    module is imported when a fake for boto clients opens. `since` names another attribute of the module; an older
-    release lacks that attribute, and the point is then skipped. `optional`: the point is also skipped while another
-    tool's class, which lacks the attribute, replaces the library's class (vcrpy does this while a cassette is in use).
-    `reads` describes the hosts that the guard reads from the call.
+    None if the attribute is a module. `replace` is the name of the function of this package that takes the original and
+    returns our replacement; None if the point is only checked. `mentions` are names that the function's code must use.
+    `eager`: the module is imported when a fake for boto clients opens. `since` names another attribute of the module;
+    if an older release lacks it, the point is skipped. `optional`: the point is skipped if the class itself does not
+    define the attribute (while a cassette is in use, vcrpy replaces a class by such a class). `reads` describes the
+    hosts that the guard reads from the call.
     """
 
     module: str
@@ -55,12 +55,12 @@ class Point:
 
     @cached_property
     def path(self) -> tuple[str, ...]:
-        """The names between the module and the attribute: a class name, or none for an attribute of the module."""
+        """The names between the module and the attribute: a class name, or no name for an attribute of the module."""
         return tuple(self.attribute.split(".")[:-1])
 
     @cached_property
     def name(self) -> str:
-        """The attribute's last name."""
+        """The last part of the attribute's dotted name."""
         return self.attribute.rpartition(".")[2]
 
     @property
@@ -74,10 +74,10 @@ class Point:
 
 @dataclass(slots=True)
 class _Record:
-    """One replacement that was installed. Its record is kept while another tool's wrapper hides the replacement.
+    """One installed replacement. The record is also kept while a wrapper by another tool hides the replacement.
 
-    `holder` is the class or module with the attribute. `added`: the holder inherits the original, so that deleting the
-    replacement restores the original.
+    `holder` is the class or module with the attribute. `added`: the holder inherits the original from a base class.
+    Then deleting the replacement restores the original.
     """
 
     holder: Any
@@ -105,15 +105,17 @@ class Patches:
         self._checked: dict[Point, Any] = {}
         self._made: dict[Point, tuple[Any, Any]] = {}
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        """Maps every replacement ever installed to its original; another tool may reinstall a replacement later."""
+        """Maps every replacement that was ever installed to its original. Another tool may reinstall an old one later.
+        """
         self._seen: frozenset[str] = frozenset()
-        """The modules with points that were already imported when the points were last patched."""
+        """The modules with points that had been imported when the points were patched last."""
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
-        """Prepare patching: import the modules of eager points, and wait until other threads have imported theirs.
+        """Prepare patching: import the modules of eager points.
 
-        `eager=False` imports no further module. Raises TransportError if an import fails.
+        If another thread is just importing a module with points, wait until this import has ended. With `eager=False`,
+        no further module is imported. Raises TransportError if an import fails.
         """
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
@@ -127,9 +129,9 @@ class Patches:
                     raise _mismatch(name, f"{type(error).__name__}: {error}") from error
 
     def put_in(self) -> None:
-        """Patch all points of the modules that are imported; patched points stay as they are.
+        """Patch all points of the modules that are imported. Points that are already patched are not changed.
 
-        Raises TransportError if a library is not as expected.
+        Raises TransportError if a library is incompatible.
         """
         if self._seen and self._are_in():
             return
@@ -140,9 +142,9 @@ class Patches:
         self._seen = imported
 
     def _are_in(self) -> bool:
-        """Whether every replacement is still in place, and no further module with points was imported meanwhile.
+        """Whether every replacement is still in place, and no other module with points was imported since `put_in`.
 
-        This method calls no other function of ours, because every test with a fake runs it.
+        For speed, this method calls no other function of ours: every test with a fake runs it.
         """
         modules = sys.modules
         for name in self._modules:
@@ -174,13 +176,15 @@ class Patches:
                 self._give_back(point)
 
     def _replace_all(self, points: Sequence[Point]) -> None:
-        """Check all of these points, and only then replace their attributes. Raises TransportError."""
+        """Check all of these points, then replace their attributes. If a check fails, raise TransportError and replace
+        no attribute.
+        """
         for point, (holder, found) in [(point, self._check(point)) for point in points]:
             if holder is not None and point.replace is not None:
                 self._replace(point, point.replace, holder, found)
 
     def _check(self, point: Point) -> tuple[Any, Any]:
-        """Check a point, and return the class or module that has the attribute, with the attribute.
+        """Check a point. Return the class or module that has the attribute, and the attribute.
 
         Both are None if the point is skipped. Raises TransportError if the attribute is not as expected.
         """
@@ -203,7 +207,7 @@ class Patches:
     def _replace(self, point: Point, replace: str, holder: Any, found: Any) -> None:
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
-            # The class or module itself was replaced, or imported anew.
+            # Other code has replaced the class or module, or the module was imported again.
             self._give_back(point)
             self._records.pop(point, None)
             record = None
@@ -219,7 +223,7 @@ class Patches:
         elif original is not found:
             replacement = function_named(replace)(_as_function(found))
             self._made[point] = found, replacement
-        # Two threads may run this at the same time; both must use the record that was stored first.
+        # Two threads may run this code at the same time. Both must use the record that was stored first.
         made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)
         self._ours[record.replacement] = found
@@ -240,11 +244,11 @@ class Patches:
             setattr(record.holder, name, record.original)
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
-        # Otherwise other code wrapped our replacement, which stays in place and only calls the original.
+        # Otherwise other code has wrapped our replacement. It remains in place, but it only calls the original.
 
 
 def _holder(point: Point) -> Any:
-    """The module or class that has the attribute; None if the point is skipped (see `since` and `optional`)."""
+    """Return the module or class that has the attribute; None if the point is skipped (see `since` and `optional`)."""
     holder: Any = sys.modules[point.module]
     if point.since is not None and not hasattr(holder, point.since):
         return None
@@ -270,7 +274,8 @@ def _check_function(point: Point, found: Any) -> None:
         return
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(found).parameters if callable(found) else {}
     named = tuple(parameters)
-    # A wrapper by other code that accepts any arguments is allowed, because it hides the original parameters.
+    # Other code may have wrapped the function. A wrapper with `*args` and `**kwargs` is accepted, because the original
+    # parameters are hidden.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     expected = point.parameters or ()
     fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
@@ -314,7 +319,8 @@ def _reaches(function: Any, target: Any) -> bool:
 def _as_function(found: Any) -> Any:
     """Return a method as a plain function.
 
-    The function binds a wrapt proxy before the call, because the proxy's wrapper gets the instance only then.
+    If the method is a proxy of the library wrapt, the function binds it before the call: the proxy's wrapper gets the
+    instance only from a bound method.
     """
     kind = cast("type[object]", type(found))
     if kind is FunctionType or not isinstance(found, FunctionType):
@@ -329,9 +335,10 @@ def _as_function(found: Any) -> Any:
 
 
 def _below(item: Any) -> list[Any]:
-    """The objects that a function or wrapper may call: those in its closure and its attributes."""
+    """Return the objects that a function or wrapper may call: the objects in its closure and in its attributes."""
     if type(item) is FunctionType:
         return [vars(item).get("__wrapped__"), *gc.get_referents(*(item.__closure__ or ()))]
-    # The item is a method, partial, mock, wrapper class or wrapt proxy. (The `__class__` of a proxy is a function's.)
+    # The item is a method, partial, mock, wrapper object or wrapt proxy. (type() is used, because a proxy's `__class__`
+    # is that of a function.)
     held = gc.get_referents(item, getattr(item, "__dict__", None))
     return [each for each in held if callable(each) and not isinstance(each, type)]

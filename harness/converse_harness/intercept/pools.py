@@ -1,10 +1,10 @@
 """Block Bedrock in worker processes that started before a fake opened in their parent process.
 
-The pytest plugin activates this blocking. The parent signals through a file, which exists while calls to Bedrock are
-blocked. No file is written before the first worker starts, and a worker imports nothing heavy before it looks up a
+The pytest plugin activates this blocking. The parent process uses a signal file, which exists while calls to Bedrock
+are blocked. It writes no file before the first worker starts, and a worker imports no slow module before it looks up a
 Bedrock host. Every multiprocessing child under the plugin loads this module, and the module's hooks live as long as the
-process. The module therefore imports and references little, and PYTEST_DONT_REWRITE stops pytest from rewriting it;
-the module `imports` has the same limits.
+process. Therefore the module imports and references little, and PYTEST_DONT_REWRITE prevents pytest from rewriting its
+assertions. The same applies to the module `imports`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 _PROCESSES: Final = "multiprocessing.process"
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
-"""Maps each audit event that has a host or address among its arguments to the position of that argument."""
+"""Maps each audit event about a host to the index of the argument that contains the host or address."""
 
 _told: str | None = None
-"""Path of the signal file for the workers of this process; None before the first worker starts."""
+"""The path of the signal file for the workers of this process; None before the first worker starts."""
 _closed = False
 _parents: list[str] = []
-"""Paths of the signal files of this process's parent and, after forks, of its older ancestors."""
+"""The paths of the signal files of the parent of this process and, after forks, of older ancestors."""
 
 
 @cache
 def arm() -> None:
-    """Make all workers that multiprocessing or a fork starts from now on check the signal file of this process."""
+    """From now on, make all workers that multiprocessing or a fork starts check the signal file of this process."""
     _forget_loaders()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_share, after_in_child=_forked)
@@ -44,9 +44,10 @@ def arm() -> None:
 
 
 def _forget_loaders() -> None:
-    """Replace pytest's loader of this module and of `imports`, because that loader references the whole test run.
+    """Replace the loader of this module and of `imports`, because pytest's loader references the whole test run.
 
-    The modules live as long as the process, because fork hooks cannot be unregistered.
+    The two modules live as long as the process, because fork hooks cannot be unregistered. With pytest's loader, the
+    objects of the test run would live as long.
     """
     from importlib.machinery import SourceFileLoader
 
@@ -103,7 +104,7 @@ def _forked() -> None:
 
 
 def _ask(path: str) -> None:
-    """Make this process, which is a worker, check its parent's signal file at `path` from now on."""
+    """From now on, make this process (a worker) check the signal file of its parent at `path`."""
     if not _parents:
         sys.addaudithook(_watch)
     _parents.append(path)
@@ -128,7 +129,7 @@ def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
 
 
 def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
-    """Wrap `BaseProcess.start`, so that the process has an attribute `name`, made by `make`, while `start` runs."""
+    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the process has an attribute `name` from `make()`."""
 
     @wraps(original)
     def start(self: Any) -> Any:
@@ -165,9 +166,9 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @cache
 def _stand_below() -> None:
-    """Install a permanent guard, which refuses calls to Bedrock while the signal file of any parent exists.
+    """Install a permanent guard in this worker. It refuses calls to Bedrock while the signal file of any parent exists.
 
-    A worker calls this function when it first looks up a Bedrock host.
+    The function runs when the worker first looks up a Bedrock host.
     """
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake

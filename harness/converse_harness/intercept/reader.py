@@ -1,6 +1,6 @@
-"""Read a response for a client in this process.
+"""The class ResponseReader gives the chunks of a response to a client in this process, with all pauses and failures.
 
-No other code reports which chunks the client received and how the call ended.
+All in-process transports use this class. It also reports the received chunks and the outcome of the call.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FRAME: Final = itemgetter(0)
 class ResponseReader:
     """Gives the chunks of one response to a client in this process, and reports the outcome to the exchange.
 
-    The reader looks one chunk ahead: a response is complete when the client has the last byte, even if the client never
-    reads again. `failure` is an exception that is raised to the client in place of a normal end. An exception of the
-    script is raised in the same way, after all earlier chunks. A pause longer than `patience` (the client's timeout in
-    seconds) raises the error that `timed_out` returns. Blocking clients iterate over the reader; other clients read the
-    property `chunk`, wait for `pause()`, and call `take`.
+    The reader fetches one chunk ahead: a response is complete when the client has the last byte, even if the client
+    never reads again. `failure` is an exception that the client gets in place of a normal end. If a scripted function
+    raises an exception, the client gets it after all earlier chunks. If a pause is longer than `patience` (the client's
+    timeout in seconds), the reader raises the error that `timed_out` returns. Blocking clients iterate over the reader;
+    asynchronous clients read the property `chunk`, wait for `pause()` seconds, and call `take`.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class ResponseReader:
 
     @property
     def chunk(self) -> Chunk | None:
-        """The chunk that is due next; None at the end."""
+        """The next chunk; None at the end."""
         if not self._begun:
             self._advance()
         return self._due
@@ -95,7 +95,7 @@ class ResponseReader:
             self._due, self.failure = None, error
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each chunk when it is due, for a blocking client. If the answer ends early, raises the cause."""
+        """Yield each chunk after its pause, for a blocking client. If the answer is incomplete, raise the cause."""
         if self._stream is None or self._begun:
             return self._one_by_one()
         self._begun = True
@@ -107,7 +107,7 @@ class ResponseReader:
                 if chunk.delay:
                     time.sleep(self.pause())
                 if self.over:
-                    return  # closed in another thread meanwhile
+                    return  # another thread has closed the reader
                 yield self.take(chunk)
             self.finish()
         except BaseException:
@@ -116,7 +116,7 @@ class ResponseReader:
             raise
 
     def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """Yield the chunks of a stream without pauses. For speed, no Python function runs for each frame."""
+        """Yield the chunks of a stream without pauses. To save time, no Python function is called for each frame."""
         moments = map(self.taken.times.append, iter(monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
@@ -154,7 +154,7 @@ class ResponseReader:
         return delay
 
     def take(self, chunk: Chunk) -> bytes:
-        """Record that the client received the due chunk, and return the chunk's bytes."""
+        """Record that the client received the next chunk, and return the chunk's bytes."""
         self.taken.add(chunk, monotonic())
         self._advance()
         if self._due is None and self.failure is None:
@@ -162,7 +162,7 @@ class ResponseReader:
         return chunk.data
 
     def finish(self) -> None:
-        """Handle a read beyond the last chunk. Raises the failure or the script's exception, if there is one."""
+        """Handle a read after the last chunk. Raises `failure` or the script's exception, if there is one."""
         if self.failure is not None:
             self.end("cut")
             raise self.failure

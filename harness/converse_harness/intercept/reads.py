@@ -1,7 +1,7 @@
-"""Read the requested host from calls of other libraries: one reader per kind of function.
+"""Find the requested host in the arguments of other libraries' functions. Each kind of function has its own reader.
 
-`patch_points` lists the functions. A reader returns the hosts in the arguments; the decorator `_before` turns the
-reader into a replacement, which checks these hosts and then calls the original.
+`patch_points` lists the functions. A reader returns the hosts in the arguments. The decorator `_before` makes a
+replacement from a reader: the replacement checks these hosts and then calls the original function.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Replace = Callable[[Any], Any]
 
 
 def _before(read: Read) -> Replace:
-    """Turn the reader `read` into a replacement that checks the hosts of a call before the original function runs.
+    """Make a replacement from a reader: it checks the hosts of a call before the original function runs.
 
-    `read` must accept further arguments, because other versions of the function may have more.
+    The reader must accept further arguments, because other versions of the function may have more.
     """
 
     def replace(original: Any) -> Any:
@@ -52,7 +52,7 @@ def _with_parameters(made: Any, original: Any) -> Any:
 
 
 def by_name(original: Any) -> Any:
-    """Check the hosts in the arguments `host`, `hostname` and `server_hostname` of a function, at any position."""
+    """Check the hosts in the arguments `host`, `hostname` and `server_hostname`, whatever their positions are."""
     parameters = signature(original)
 
     def read(*args: Any, **kwargs: Any) -> Iterator[object]:
@@ -66,7 +66,7 @@ def by_name(original: Any) -> Any:
 def address(*args: Any, **more: Any) -> Iterable[object]:
     """Read the host from the address, which is the last argument of a socket method.
 
-    Python's audit hook would be too late: the C code resolves the host's name before the hook runs.
+    An audit hook would be too late: the C code has already looked up the host when the hook runs.
     """
     return (hosts.host_of(more.get("address", args[-1])),)
 
@@ -85,7 +85,7 @@ def second(first: object, host: object, *args: Any, **more: Any) -> Iterable[obj
 
 @_before
 def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """Read the hosts of the connection, of its tunnel, and of a proxy request's URL from http.client's `putrequest`."""
+    """Read the hosts from http.client's `putrequest`: host of the connection, host of its tunnel, host in the URL."""
     return connection.host, getattr(connection, "_tunnel_host", None), hosts.host_in(url)
 
 
@@ -109,14 +109,15 @@ def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> 
 
 
 def _of_request(host: Any, target: str, *headers: bytes | str) -> Iterable[object]:
-    """The hosts of a request; the Host header is ignored if the connection goes to this machine."""
+    """Return the hosts of a request. The Host header is ignored if the connection goes to this machine."""
     return host, hosts.host_in(target), *(() if hosts.is_own_machine(host) else map(hosts.named, headers))
 
 
 _URL: Final = 10002
 _HEADERS: Final = 10023
 _REACHED: Final = (10243, 10203)
-"""The numbers of libcurl's options for the URL, for the headers, and for replaced hosts (CONNECT_TO, RESOLVE)."""
+"""The numbers of libcurl's options: for the URL, for the headers, and for hosts that replace others (CONNECT_TO,
+RESOLVE)."""
 
 
 @_before
@@ -131,13 +132,13 @@ def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **mo
 
 
 def curl_handle(original: Any) -> Any:
-    """Replace pycurl's class `Curl`, whose methods are written in C, by a subclass whose `setopt` checks hosts."""
+    """Replace pycurl's class `Curl`, whose methods cannot be replaced, by a subclass whose `setopt` checks hosts."""
     return type("Curl", (original,), {"setopt": curl_option(original.setopt), "__module__": original.__module__})
 
 
 @_before
 def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
-    """Read the hosts from a write to a socket, to TLS over a socket or in memory, or to trio's SocketStream."""
+    """Read the hosts from a write to a socket, to a TLS object (SSLSocket, SSLObject), or to trio's SocketStream."""
     name = getattr(connection, "server_hostname", None)
     written = hosts.written_in(data)
     return (name,) if written is None else (name, *_of_head(*written, name or _peer(connection)))
@@ -153,12 +154,14 @@ def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[ob
 
 
 def _of_head(target: str | None, header: str | None, peer: object) -> Iterable[object]:
-    """The hosts of a written request; its Host header is ignored if the target is a path and the peer is local."""
+    """Return the hosts of a written request. If the target is a path and the peer is local, there are none: the Host
+    header is ignored.
+    """
     return (target,) if target is None and hosts.is_own_machine(peer) else (target, header)
 
 
 def _peer(connection: Any) -> object:
-    """The host to which a socket, or trio's stream over a socket, is connected; None if unknown."""
+    """Return the host to which a socket (or trio's stream over a socket) is connected; None if it is unknown."""
     try:
         peer: Any = getattr(connection, "socket", connection).getpeername()
     except (AttributeError, OSError):

@@ -26,11 +26,11 @@ from converse_harness.recordings.redaction import Redaction
 
 
 class Recorder(BotoFake):
-    """A fake that forwards calls to the real Bedrock, and writes the calls and their answers to a file when it closes.
+    """A fake that forwards calls to the real Bedrock. When it closes, it writes the calls and their answers to a file.
 
-    Use it in `with`, in `async with` or as a decorator, which makes a new recording for every call of the function.
-    Calls that the script answers are not recorded. `path` is the path of the file. `saved` is the path that was
-    written; it is None until the recorder is closed, and if nothing was written.
+    Use it in `with`, in `async with` or as a decorator. The decorator makes a new recording for every call of the
+    function. Calls that the script answers are not recorded. `path` is the path of the file. `saved` is the path of the
+    file that was written; it is None before the recorder is closed, and if nothing was written.
     """
 
     made_by = "record"
@@ -68,15 +68,15 @@ class Recorder(BotoFake):
         return self._again(path, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
-        """Return a transport for one httpx client, which records all requests and sends them over `inner`.
+        """Return a transport for one httpx client. It sends all requests over `inner` and records them.
 
-        `inner` is any transport of httpx or httpx2; closing the new transport closes `inner`. For example:
+        `inner` is any transport of httpx or httpx2. If the new transport is closed, `inner` is closed too. For example:
         `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`.
         """
         return recording_transport(library_of(inner), self, inner)
 
     def httpx_async_transport(self, inner: Any) -> Any:
-        """Return such a transport for one `AsyncClient`, on asyncio or trio; see `httpx_transport`."""
+        """Return a transport as `httpx_transport` does, for one `AsyncClient` on asyncio or trio."""
         return recording_async_transport(library_of(inner), self, inner)
 
     @contextmanager
@@ -92,13 +92,17 @@ class Recorder(BotoFake):
             yield
 
     def close(self) -> None:
-        """Stop forwarding, and write the file; closing twice does nothing. Raises ReplyError if the file cannot be
-        written.
+        """Stop forwarding calls, and write the file. Closing a closed recorder does nothing.
+
+        Raises ReplyError if the file cannot be written.
         """
         self._finish(None)
 
     def _finish(self, error: BaseException | None) -> None:
-        """Close the recorder and write the file. Problems are added as notes to `error`, the exception of the block."""
+        """Close the recorder and write the file.
+
+        `error` is the exception that the `with` block raised, if any. Problems with the file are added to it as notes.
+        """
         __tracebackhide__ = True
         super().close()
         if self.writer is None or self._kept:
@@ -137,23 +141,24 @@ def record(
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],
 ) -> Recorder:
-    """Record the calls of boto3, aiobotocore and httpx clients: use it in `with`, in `async with` or as a decorator.
+    """Record the calls of boto3, aiobotocore and httpx clients. Use it in `with`, in `async with` or as a decorator.
 
     The calls go to the real Bedrock, with real credentials, and clients receive the answers as they arrive. Calls of
     httpx and httpx2 clients are recorded if they go to a Bedrock host, or to `upstream`, a URL that replaces Bedrock.
-    For clients that call other hosts, use `.httpx_transport` and `.httpx_async_transport`.
+    For clients that call other hosts, use the recorder's methods `httpx_transport` and `httpx_async_transport`.
 
     `mode` is "all" (record everything and replace the file), "new_episodes" (play what matches, record the rest),
-    "once" (record if there is no file) or "none" (only play). `match` and `pace` control playing as for `recording`.
+    "once" (record if there is no file) or "none" (only play). `match` and `pace` are the arguments of `recording`.
     `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (for `trip.jsonl`:
-    in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). `redaction` lists replacements in the file, in
-    addition to account ids and the signatures of URLs. Any other secret is replaced by `***`, and a MaskedSecretWarning
-    names the place; an exchange with a secret that cannot be masked is left out. Further settings are those of a Fake.
+    in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). Account ids and the signatures of URLs are
+    always replaced; `redaction` contains further replacements. Any other secret is replaced by `***`, and a
+    MaskedSecretWarning names the place. An exchange with a secret that cannot be masked is left out. Further settings
+    are those of a Fake.
 
     A call that is still running when the recorder closes may end normally. The file contains the part of its answer
-    that had arrived, marked as closed by the client, and nothing if the answer had not begun. `recording(path)` plays
-    the file. Raises ReplyError for an invalid argument, if an exchange was left out, and if the file cannot be written;
-    the message then names the place of the saved copy.
+    that had arrived, marked as closed by the client. If the answer had not begun, the file does not contain the call.
+    `recording(path)` plays the file. Raises ReplyError for an invalid argument, if an exchange was left out, and if the
+    file cannot be written; the message then contains the path of the saved copy.
 
     >>> import boto3, os, tempfile
     >>> from converse_harness import ConverseServer, fake_converse, record, recording

@@ -9,13 +9,14 @@ Only this module determines three things:
   newest fake of another transport; this fake refuses the call unless the call goes to this machine. A call is also
   refused if its fake was closed after the call began. While no fake is open, a call is refused if its thread started
   or made calls under a fake that is closed now;
-* when botocore must be patched: from the first open fake until no fake is open, no call that began under a fake runs,
-  and no thread that outlived its fake is alive; also while `stand_below` or `keep_patches` requires it.
+* when botocore must be patched: while a fake is open, while a call that began under a fake runs, while a thread that
+  outlived its fake is alive, and while `stand_below` or `keep_patches` requires the patches.
 
-`stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker of
-a pool, a guard that checks the parent process.
+`stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker
+process of a pool, a guard that checks the signal file of the parent process.
 
-A KeyboardInterrupt while a fake opens or closes leaves botocore either fully patched (a fake is open) or as it was.
+If a KeyboardInterrupt occurs while a fake opens or closes, then either a fake is open and botocore is fully patched, or
+botocore is not patched.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class _Entry:
         self.opener = threading.current_thread()
 
     def is_endpoint_of(self, endpoint: str) -> bool:
-        """Whether a client's endpoint URL is this fake's URL or below it."""
+        """Whether the endpoint URL of a client is this fake's URL, or this URL with a longer path."""
         return f"{endpoint}/".startswith(f"{self.url}/")
 
 
@@ -79,7 +80,7 @@ class ActiveCall:
         self.entry = entry
         self.operation = operation
         self.call: Call | None = None
-        """The newest attempt; None before the first one."""
+        """The Call of the newest attempt; None before the first attempt."""
 
     @property
     def records(self) -> bool:
@@ -91,15 +92,16 @@ CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held"
 """The call that runs in this context."""
 
 _FORWARDING: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
-"""Whether a server forwards a recorded call in this context; other contexts still may not reach Bedrock."""
+"""Whether calls to Bedrock are allowed in this context, for example because a server forwards a recorded call. In other
+contexts they remain blocked."""
 
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
-"""Weak references, so that a call that was interrupted between any two lines is not kept for ever."""
+"""The running calls. The references are weak, so that an interrupted call without `end_call` is not kept for ever."""
 _below: RefusingFake | None = None
 _keepers: list[object] = []
-"""The owners that called `keep_patches`, so that botocore stays patched while no fake is open."""
+"""The owners that called `keep_patches`. While there is an owner, botocore remains patched even if no fake is open."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 _ours: WeakSet[threading.Thread] = WeakSet()
 
@@ -111,10 +113,10 @@ def current() -> OpenFake | None:
 
 
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
-    """Put a fake on top of the stack. Raises TransportError if a library that has to be patched is not as expected.
+    """Put a fake on top of the stack. Raises TransportError if a library that must be patched is incompatible.
 
-    With `boto=False` the fake does not answer boto clients, and botocore is patched only when other code imports
-    botocore. `url` is the URL at which a server serves the fake.
+    With `boto=False`, the fake does not answer boto clients, and botocore is patched only when other code imports it.
+    `url` is the URL at which a server serves the fake.
     """
     try:
         PATCHES.ready(eager=boto)
@@ -125,9 +127,9 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
 
 
 def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
-    """Set the object that refuses calls while no fake is open; None removes it. Returns the object that was set before.
+    """Set the object that refuses calls while no fake is open; None removes it. Return the previous object.
 
-    The object refuses no call while its property `records` is true.
+    While the object's property `records` is true, it refuses no call.
     """
     global _below
     before = _below
@@ -156,8 +158,8 @@ def close_fake(fake: OpenFake) -> None:
 def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[None, None, None]:
     """Open a fake for a `with` block, and close it in any case.
 
-    This is a generator because the interpreter also closes abandoned generators: a KeyboardInterrupt between the end of
-    the block and the closing cannot leave botocore patched.
+    This function is a generator, because the interpreter also closes abandoned generators: if a KeyboardInterrupt
+    occurs between the end of the block and the closing, the fake is closed nevertheless.
     """
     try:
         try:
@@ -166,14 +168,14 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         finally:
             close_fake(fake)
     finally:
-        # The fake is closed again in case the first close was interrupted; closing twice does nothing.
+        # The first close may have been interrupted. Closing a closed fake does nothing.
         close_fake(fake)
 
 
 def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
-    """Register the start of a boto call. Returns None if no fake has to answer the call.
+    """Register the start of a boto call. Return None if no fake must answer the call.
 
-    `endpoint` is the client's endpoint URL, set by the user or chosen by botocore. Raises BlockedConnection in a thread
+    `endpoint` is the client's endpoint URL, which the user or botocore has set. Raises BlockedConnection in a thread
     that outlived its fake.
     """
     entry = _entry_for(endpoint)
@@ -207,16 +209,16 @@ def end_call(held: ActiveCall) -> None:
 
 
 def fake_for_call(endpoint: str) -> OpenFake | None:
-    """The fake that must answer a boto client's request now; None if the request may go to the network.
+    """Return the fake that must answer a boto client's request now; None if the request may go to the network.
 
-    A request to this machine may go to the network under a fake that does not answer boto clients. Raises
-    BlockedConnection if the fake of the call was closed meanwhile, and in a thread that outlived its fake.
+    If the fake does not answer boto clients, a request to this machine may go to the network. Raises BlockedConnection
+    if the fake of the call was closed after the call began, and in a thread that outlived its fake.
     """
     held = CURRENT_CALL.get()
     entry = _entry_for(endpoint) if held is None else held.entry
     if entry is not None:
         if held is not None and entry.closed and not entry.responder.records:
-            # A forwarded call may finish after the fake closed; what arrives after saving is not recorded.
+            # (A forwarded call may finish after its fake closed. Data that arrives after the saving is not recorded.)
             raise refuse(entry.responder, CLOSED_MEANWHILE)
         return None if not entry.boto and is_loopback(endpoint) else entry.responder
     _refuse_outlived(endpoint)
@@ -224,9 +226,9 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
 
 
 def blocking_fake() -> OpenFake | None:
-    """The fake under which connections to Bedrock are blocked now; None if no fake blocks them.
+    """Return the fake that blocks connections to Bedrock now; None if no fake blocks them.
 
-    A recording fake blocks nothing: it forwards calls with real keys to their destination.
+    A recording fake blocks nothing, because it forwards calls with real keys to the real service.
     """
     if _FORWARDING.get():
         return None
@@ -238,9 +240,10 @@ def blocking_fake() -> OpenFake | None:
 
 
 def closing() -> BlockingFake | None:
-    """The fake that blocks connections to Bedrock now; while no fake is open, the object that `stand_below` set.
+    """Return the fake that blocks connections to Bedrock now. While no fake is open, return the object that
+    `stand_below` has set.
 
-    None if connections are allowed.
+    Return None if connections are allowed.
     """
     fake = blocking_fake()
     if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
@@ -250,7 +253,7 @@ def closing() -> BlockingFake | None:
 
 @contextmanager
 def forwarding() -> Generator[None, None, None]:
-    """Context manager: in its block, this context, and no other, may reach the real service with real keys."""
+    """Allow calls to the real service, with real keys, in a `with` block. Other contexts are not affected."""
     token = _FORWARDING.set(True)
     try:
         yield
@@ -266,22 +269,25 @@ def _refuse_outlived(endpoint: str) -> None:
 
 
 def inherit(thread: threading.Thread) -> None:
-    """If the current thread outlived its fake, mark a new thread, which has not started yet, in the same way."""
+    """Mark a new thread as one that outlived its fake, if the current thread outlived its fake.
+
+    The new thread has not started yet. Its calls to Bedrock will be refused.
+    """
     fake = None if _entries else _outlived.get(threading.current_thread())
     if fake is not None:
         _outlived[thread] = fake
 
 
 def keep_patches(owner: object) -> None:
-    """Keep botocore patched between fakes until `owner` calls `drop_patches`, because patching is slow.
+    """Keep botocore patched between fakes until `owner` calls `drop_patches`. This saves the time of patching again.
 
-    With no fake open every replacement does exactly what the original does.
+    While no fake is open, every replacement does exactly what the original does.
     """
     _keepers.append(owner)
 
 
 def drop_patches(owner: object) -> None:
-    """Undo `keep_patches` of this owner; does nothing if the owner did not call it."""
+    """Undo `keep_patches` of this owner. Do nothing if the owner has not called it."""
     _keepers[:] = [each for each in _keepers if each is not owner]
     unpatch_if_idle()
 
@@ -326,13 +332,13 @@ def _pop(fake: OpenFake) -> None:
 
 
 def exempt(thread: threading.Thread) -> None:
-    """Mark a thread of our own, which may outlive fakes because it never calls Bedrock."""
+    """Mark a thread of our own. It may outlive fakes, because it never calls Bedrock."""
     _ours.add(thread)
 
 
 def _remember_threads(entry: _Entry) -> None:
     if entry.opener in _ours:
-        return  # the control API opened the fake for a test in another process: threads here are not the test's
+        return  # the control API opened the fake for a test in another process, which has no threads here
     free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
@@ -345,9 +351,9 @@ def _take_out() -> None:
 
 
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
-    """Run `step` under the lock. If it fails or is interrupted, run `otherwise`, and raise the exception again.
+    """Run `step` while the lock is held. If it fails or is interrupted, run `otherwise` and raise the exception again.
 
-    `otherwise` must be able to undo a half-finished `step`.
+    `otherwise` must be able to undo an unfinished `step`.
     """
     try:
         locked(step)
@@ -357,13 +363,13 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 
 def locked(step: Callable[[], None]) -> None:
-    """Run `step` while no other thread opens or closes a fake. The lock is re-entrant, for finalizers."""
+    """Run `step` while no other thread opens or closes a fake. The lock is re-entrant, as finalizers may use it."""
     with _lock:
         step()
 
 
 def _after_fork_in_child() -> None:
-    """In a forked child: renew the lock, forget running calls, and make the parent's fakes refuse calls."""
+    """Prepare a forked child: make a new lock, forget running calls, and make the parent's fakes refuse calls."""
     global _lock
     _lock = threading.RLock()
     _running.clear()

@@ -1,4 +1,4 @@
-"""Handles that scripting returns: `Scripted` for a group of replies, `When` for calls that meet a condition."""
+"""The objects that `Fake.script` and `Fake.when` return: `Scripted` for a group of replies, `When` for a condition."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Lock = AbstractContextManager[object]
 
 
 class Scripted:
-    """A handle for replies that were scripted together; in a `with` statement, they answer calls only in the block.
+    """A group of replies that one call of `script` added. In a `with` statement, they answer calls only in the block.
 
-    Leaving the block removes the replies. If any is unused, it also raises UnusedReplies, unless the block raised.
+    At the end of the block, the replies are removed. If a reply is unused, UnusedReplies is raised, unless the block
+    itself raised an exception.
     """
 
     def __init__(self, endpoint: Endpoint, lock: Lock, added: Sequence[tuple[Queue, Slot]]) -> None:
@@ -37,7 +38,7 @@ class Scripted:
 
     @property
     def unused(self) -> int:
-        """The number of calls that these replies still have to answer."""
+        """The number of calls that these replies must still answer."""
         return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
 
     def __enter__(self) -> Self:
@@ -56,7 +57,7 @@ class Scripted:
 
 
 class When:
-    """A handle for the calls that meet a condition; its methods script the answers to these calls."""
+    """A condition for calls. The methods add replies for the calls that meet the condition."""
 
     def __init__(self, endpoint: Endpoint, lock: Lock, queue: Queue) -> None:
         self._endpoint = endpoint
@@ -64,8 +65,9 @@ class When:
         self._queue = queue
 
     def script(self, *replies: Responder) -> Scripted:
-        """Answer these calls with replies in order; when they are used up, the next matching condition or the script
-        answers.
+        """Answer these calls with replies in order.
+
+        When all replies are used, the next matching condition answers, or otherwise the script.
         """
         self._endpoint.check(*replies)
         with self._lock:

@@ -1,4 +1,4 @@
-"""The guard of a whole pytest session; it refuses calls to Bedrock while no fake and no recording is open."""
+"""The guard of a whole pytest session. It refuses calls to Bedrock while no fake and no recording is open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _CLOSED: Final = (
 
 
 class SessionGuard(RefusingFake):
-    """Refuses calls while no fake is open, and stores the errors, so that a test fails even if it swallows an error."""
+    """Refuses calls while no fake is open. A test fails because of a refused call even if other code catches the error.
+
+    For this purpose, the guard stores the errors until `check` raises the first one.
+    """
 
     def __init__(self) -> None:
         super().__init__("")
@@ -35,7 +38,7 @@ class SessionGuard(RefusingFake):
         return self._off
 
     def message_for(self, library: str, host: str) -> str:
-        """The error message: it names the library, the host, the running test and the fixtures to use."""
+        """Return the error message. It names the library, the host, the running test, and the fixtures to use."""
         where = f"in {self._test}" if self._test else "outside of a test"
         return _CLOSED.format(library=library, host=host, where=where)
 
@@ -53,7 +56,7 @@ class SessionGuard(RefusingFake):
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """Context manager for one running test. `test` is its node id; `off` allows its calls to Bedrock."""
+        """Set the running test for a `with` block. `test` is its node id. If `off` is true, it may call Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
         registry.tell_workers()
@@ -64,9 +67,9 @@ class SessionGuard(RefusingFake):
             registry.tell_workers()
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raise the first error stored since the last check.
+        """Raise the first error that was stored after the last check.
 
-        Nothing is raised if `error`, which the test itself raised, is one of the stored errors.
+        `error` is the exception that the test itself raised, if any. If it is one of the stored errors, raise nothing.
         """
         __tracebackhide__ = True
         self.problems += map(BlockedConnection, refused())

@@ -1,4 +1,4 @@
-"""Skip the waits before retries, and keep the quotas of retries full, while a fake is open."""
+"""While a fake is open, skip the waits before retries and do not use up retry quotas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from converse_harness.intercept.registry import CURRENT_CALL
 
 
 def _skips_of_call(seconds: float) -> bool:
-    """Whether a retry wait of the running call is skipped; a skipped wait is reported to the call's fake."""
+    """Decide whether a wait before a retry in a call is skipped. If so, report the wait to the fake of the call."""
     held = CURRENT_CALL.get()
     if held is None or held.entry.responder.sleeps:
         return False
@@ -20,7 +20,7 @@ def _skips_of_call(seconds: float) -> bool:
 
 
 def _skips_of_test(seconds: float) -> bool:
-    """Whether a retry wait outside a call is skipped; a skipped wait is reported to the newest fake."""
+    """Decide whether a wait before a retry, outside of calls, is skipped. If so, report the wait to the newest fake."""
     fake = registry.current()
     if fake is None or fake.sleeps:
         return False
@@ -29,7 +29,7 @@ def _skips_of_test(seconds: float) -> bool:
 
 
 class _Module:
-    """A stand-in for a module inside one library: `sleep` is ours, and all other attributes are the real module's."""
+    """Replaces a module inside one library: `sleep` is ours, all other attributes are those of the real module."""
 
     def __init__(self, real: Any, sleep: Callable[..., Any]) -> None:
         self._real = real
@@ -50,11 +50,11 @@ def without_sleep(time: Any) -> Any:
 
 
 def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]:
-    """Make a replacement of the module `asyncio` in a library: its `sleep` skips waits for which `skips` is true."""
+    """Make a function that replaces the module `asyncio` in a library. Its `sleep` skips a wait if `skips(seconds)`."""
 
     def replace(asyncio: Any) -> Any:
         async def sleep(seconds: float, *args: Any, **kwargs: Any) -> Any:
-            # Even a skipped wait yields control, so that other tasks run, as during a real wait.
+            # A skipped wait still yields control to the event loop, so that other tasks run as during a real wait.
             return await asyncio.sleep(0 if skips(seconds) else seconds, *args, **kwargs)
 
         return _Module(asyncio, sleep)
@@ -77,12 +77,12 @@ def without_anyio_sleep(original: Any) -> Any:
 
 
 def _skips_filling(bucket: Any, amount: float) -> bool:
-    """Whether the wait for a token bucket to fill up to `amount` is skipped."""
+    """Decide whether to skip the wait until a token bucket contains `amount` tokens. If so, report the wait."""
     return _skips_of_call((amount - bucket.available_capacity) / bucket.max_rate)
 
 
 def acquire_at_once(original: Any) -> Any:
-    """Replace botocore's `TokenBucket.acquire`: under a fake, the retry mode "adaptive" skips waits for capacity."""
+    """Replace botocore's `TokenBucket.acquire`, so that the retry mode "adaptive" does not wait in calls to a fake."""
     from botocore.exceptions import CapacityNotAvailableError
 
     @functools.wraps(original)
@@ -114,9 +114,9 @@ def acquire_at_once_async(original: Any) -> Any:
 
 
 def without_drain(original: Any) -> Any:
-    """Replace botocore's `RetryQuota.acquire`, so that the retry quota never runs out under a fake.
+    """Replace botocore's `RetryQuota.acquire`, so that calls to a fake do not use up the retry quota.
 
-    Calls under a recording fake still use the quota.
+    Calls that a recording fake forwards still use the quota.
     """
 
     @functools.wraps(original)

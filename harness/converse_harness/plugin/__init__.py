@@ -1,6 +1,7 @@
 """The fixtures of the pytest plugin. The module `outcome` has the hooks that run around each test.
 
-Every pytest run of the environment loads this module, so it imports nothing heavy; fixtures import what they need.
+Every pytest run in the environment loads this module, so it imports no slow modules. Each fixture imports the modules
+that it needs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the sample fixtures when pytest first looks one up, because registering all 140 slows every start."""
+    """Delay the registration of the 140 sample fixtures until pytest looks one up, so that pytest starts faster."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
     look_up: Any = getattr(manager, "getfixturedefs", None)  # not public
@@ -102,7 +103,7 @@ def converse_client(converse: Fake) -> Any:
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
 
-    The fake of the fixture `converse` answers first with the case's replies and then with "OK."; the fixture's value is
+    The fake of the fixture `converse` answers first with the case's replies and then with "OK.". The fixture's value is
     the Case: `name`, `sentence`, `required`. `-k overflow` selects cases by name, and so does
     `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
     A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.

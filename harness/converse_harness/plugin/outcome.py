@@ -1,8 +1,8 @@
 """All hooks of the plugin, for a run and for each of its tests, in the order in which pytest calls them.
 
-A test fails once, in the phase in which the problem occurs: `pytest_runtest_call` checks the test's fakes; a problem
-that a fixture causes later is a teardown error. Modules that only some runs need are imported by the first hook that
-needs them.
+A test fails once, in the phase in which the problem occurs: `pytest_runtest_call` checks the test's fakes, and a
+problem that a fixture causes later is a teardown error. A module that only some runs need is imported by the first hook
+that needs it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from converse_harness.server.listener import ConverseServer
 
 HOOKS: Final = pytest.StashKey["Hooks"]()
-"""Stash key, on the config: the Hooks of the run."""
+"""The key of the run's Hooks in the stash of the pytest config."""
 
 _PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
 """The plugin names of pytest-run-parallel: the first if it is installed, the second if it is loaded with `-p`."""
 
 Step = Generator[None, object, object]
-"""The return type of a hook wrapper; the other hooks run at its `yield`."""
+"""The return type of a hook wrapper. The wrapped hooks run at its `yield`."""
 
 _Report = Generator[None, pytest.TestReport, pytest.TestReport]
 _Collected = Generator[None, pytest.CollectReport, pytest.CollectReport]
@@ -48,15 +48,15 @@ class Hooks:
         """Resources that are closed at the end of the run."""
         self._guard: SessionGuard | None = None
         self._outside = ""
-        """Error text of a connection that the guard blocked outside of all tests and modules; "" if there was none."""
+        """The error text for a connection that the guard blocked outside of all tests and modules; "" if none."""
         self._tally: Tally | None = None
         self._recording: RecordingRun | None = None
         """The recording of the running test."""
         self._keeps_patches = False
         self._closed = _closed()
-        """Number of fakes that had been closed when the latest test began."""
+        """The number of fakes that had been closed when the latest test began."""
         self._secrets: set[str] = set()
-        """Secrets of this process, including those that its environment contained in an earlier phase of the test."""
+        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
 
     # The run begins.
 
@@ -68,19 +68,19 @@ class Hooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Check the settings, register the markers, collect notes, and look for recordings. Raises UsageError."""
-        self._begin(config)  # in case the plugin was loaded after the first conftest.py
+        self._begin(config)  # needed if the plugin was loaded after the first conftest.py
         from converse_harness.intercept import pools
 
         pools.arm()
-        notes = sys.modules.get("converse_harness.notes")  # only loaded if a pytest run around this one has used it
+        notes = sys.modules.get("converse_harness.notes")  # loaded only if an outer pytest run has used it
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
         for name in ("patches", "notes"):
             settings.chosen(config, name)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
-        # If tests may record, or if unused recordings may exist, the Tally (the bookkeeping of the run's recordings)
-        # must see all tests.
+        # The Tally registers the recordings of all tests. It is needed if tests may record, or if unused recordings may
+        # exist.
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
@@ -151,12 +151,15 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
     def pytest_runtest_setup_guarded(self) -> Step:
-        """Fail the setup if a connection was blocked in it."""
+        """Fail the setup if the guard blocked a connection during the setup."""
         __tracebackhide__ = True
         return (yield from self._guarded())
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Open the recording of a test with the marker `converse_recording`: after skip marks, before any fixture."""
+        """Open the recording of a test with the marker `converse_recording`.
+
+        This happens after pytest has evaluated skip marks, and before the first fixture.
+        """
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -164,7 +167,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, request: Any) -> None:
-        """Start playing or recording before the first function-scoped fixture of a test."""
+        """Start to play or record before the first function-scoped fixture of a test runs."""
         if self._recording is not None and request.scope == "function":
             self._recording.answer()
 
@@ -184,7 +187,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
-        """Check the fakes after the test function, so that problems fail the call phase and not also the teardown."""
+        """Check the fakes after the test function. A problem fails the call phase, and not also the teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
             self._recording.answer()  # for a test without function-scoped fixtures
@@ -206,8 +209,8 @@ class Hooks:
     def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
         """Raise the problem that the fakes found, if any.
 
-        A test that called only Converse although its case needs a stream is skipped, unless the test failed for another
-        reason than unused replies.
+        If the test called only Converse although its case needs a stream, the test is skipped, unless it failed for a
+        reason other than unused replies.
         """
         said = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
@@ -217,12 +220,13 @@ class Hooks:
             if isinstance(said or error, UnusedReplies | None):
                 skip_where_only_streams(item)
         if said is not None and not isinstance(error, pytest.xfail.Exception):
-            raise said  # a failure shows this frame and no other of ours; pytest shows at least one
+            raise said  # pytest shows at least one frame; of our frames, a failure shows only this one
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
-        """The last problem that fails the test, or None. Every fake is checked now, so that none reports again later.
+        """Check all fakes, and return the last problem that must fail the test; None if there is none.
 
-        Fakes of the test's fixtures, and those left open on the server, are checked completely. Fakes of a wider scope
+        All fakes are checked even after a problem, so that no fake reports a problem later. The fakes of the test's
+        fixtures, and the fakes that the test left open on the server, are checked completely. Fakes of a wider scope
         are checked only for problems with this test's calls, because their replies may be for other tests.
         """
         own = settings.own_fakes(item)
@@ -247,7 +251,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Step:
-        """Write the recording after the last fixture has ended; if it cannot be written, the test gets an error."""
+        """Write the recording after the last fixture has ended. If it cannot be written, the teardown fails."""
         __tracebackhide__ = True
         try:
             result = yield from self._guarded()
@@ -255,7 +259,7 @@ class Hooks:
             self._end_recording(failed=True)
             raise
         finally:
-            settings.own_fakes(item).clear()  # a rerun of the test makes new fakes; free the old ones
+            settings.own_fakes(item).clear()  # free the fakes; a rerun of the test makes new ones
         self._end_recording()
         return result
 
@@ -265,7 +269,7 @@ class Hooks:
             recording.end(failed=failed)
 
     def _guarded(self) -> Step:
-        """Fail the phase if a connection was blocked in it, even if the error was swallowed."""
+        """Fail the phase if the guard blocked a connection in it, even if other code caught the error."""
         __tracebackhide__ = True
         try:
             result = yield
@@ -284,12 +288,12 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
     def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
-        """Store in the recording whether the phase passed; add advice to errors of missing credentials."""
+        """Store in the RecordingRun whether the phase passed, and add advice to errors about missing credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
             recording.advise(call.excinfo.value)
         report = yield
-        # An expected failure is a success here: its recording is valid.
+        # The recording of a test that fails as expected (xfail) is valid.
         if recording is not None and not report.passed and not hasattr(report, "wasxfail"):
             recording.passed = False
         return report
@@ -314,7 +318,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Mask secrets in a test's report, after all other plugins have added to it; under xdist, in the worker."""
+        """Mask secrets in a test's report, after all other plugins have added to it. With xdist, the worker masks."""
         if self._fakes_were_open() and any(getattr(report, part, None) for part in _TEXTS):
             from converse_harness.plugin.report import mask
 
@@ -340,7 +344,10 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Step:
-        """Fail the run if a connection was blocked outside of tests and modules; clean up after the run's fixtures."""
+        """Fail the run if the guard blocked a connection outside of tests and modules.
+
+        Also clean up after the run's fixtures have ended.
+        """
         try:
             self._check_guard()
         except AssertionError as stopped:
@@ -376,16 +383,16 @@ class Hooks:
 
 
 _TEXTS: Final = ("longrepr", "sections", "user_properties", "wasxfail", "context")
-"""Attributes of a report that may contain a secret; only the report of a subtest has `context`."""
+"""The attributes of a report that may contain a secret. Only the report of a subtest has `context`."""
 
 
 def _open_fakes() -> Mapping[Fake, int]:
-    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
+    """Return every open fake with its number of problems so far; empty if the module of fakes is not loaded."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return {} if module is None else module.open_fakes()
 
 
 def _closed() -> int:
-    """The number of fakes that were opened in this process and are closed."""
+    """Return the number of fakes of this process that were opened and are closed again."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return 0 if module is None else module.times_opened() - len(module.open_fakes())

@@ -1,8 +1,8 @@
-"""The fixtures of samples and their variants, and the parametrization of tests by variant or case.
+"""The sample fixtures and the parametrization of tests: a test runs once for each variant of a sample, or each case.
 
-The plugin loads this module when a test requests such a fixture; values and AWS's model are loaded when the test runs.
-The fixtures of samples have session scope, so that fixtures of any scope and tests with `@given` can request them. Each
-test still gets its own values, because the cached value of each fixture is renewed before each test.
+The plugin loads this module when a test requests such a fixture. Sample values and AWS's model are loaded when the test
+runs. The sample fixtures have session scope, so that fixtures of any scope and tests with `@given` can request them.
+Each test still gets its own values, because the cached value of each fixture is renewed before each test.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
 _OURS: Final = (__package__, __name__)
-"""Names of the modules that define our fixtures."""
+"""The names of the modules that define our fixtures."""
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Run a test once for each case or variant if the test, or a fixture of the test, requests a fixture of `_NAMES`.
+    """Run a test once for each case or variant, if the test or one of its fixtures requests a fixture in `_NAMES`.
 
     A parameter or a fixture of the user with the same name takes precedence.
     """
@@ -65,10 +65,10 @@ def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
 
 
 def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
-    """The scope of a parameter: the widest scope of the fixtures that request it, otherwise "function".
+    """Return the scope of a parameter: the widest scope of the fixtures that request it, by default "function".
 
-    The session scope of the variant fixtures themselves does not count: pytest would reorder the tests of all modules
-    by variant.
+    The session scope of the variant fixtures themselves is not used, because then pytest would group the tests of all
+    modules by variant.
     """
     asking = [
         definition.scope
@@ -90,11 +90,11 @@ _ONLY_STREAMS: Final = """\
 {name}: only a stream can be so, and all that was called is Converse, which answers with one whole body."""
 
 _RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
-"""Stash key, on the test item: the case of the test, and the fake that answers with the case."""
+"""The key, in the stash of a test item, of the test's case and the fake that answers with the case."""
 
 
 def give_case(request: pytest.FixtureRequest) -> Case:
-    """Return the case of a test, after scripting it in the fake of the fixture `converse`."""
+    """Add the replies of a test's case to the fake of the fixture `converse`, and return the case."""
     from converse_harness.cases import CASES, UnknownCase
 
     _check_collected(request, _CASE, one="case", values="cases", where="converse_harness.cases.CASES")
@@ -117,7 +117,7 @@ def _check_collected(request: pytest.FixtureRequest, fixture: str, **texts: str)
 
 
 def _script(fake: Fake, case: Case) -> None:
-    """Script the case: its first reply must be used; the other replies may stay unused."""
+    """Add the replies of a case to a fake. The first reply must be used; the others may remain unused."""
     from converse_harness import reply
 
     first, *rest = [answer.times(1) for answer in case.replies for _ in range(answer.uses)]
@@ -145,15 +145,15 @@ def _cases() -> Iterable[str]:
 # The fixtures that return a sample value, or each variant of a sample value.
 
 _FIXTURES: Final[dict[object, str | None]] = {}
-"""Maps each fixture function to its name in VARIANTS; None for the fixture of a single sample."""
+"""Maps each sample fixture's function to its name in VARIANTS, or to None if the fixture returns a single sample."""
 
 _ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
-"""Stash key, on the config: the fixtures of samples that tests have requested."""
+"""The key, in the stash of the pytest config, of the sample fixtures that tests have requested."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
-    """Store each sample fixture that is set up; `pytest_runtest_setup` renews its value."""
+    """Remember each sample fixture that is set up, because `pytest_runtest_setup` renews its value."""
     if fixturedef.func in _FIXTURES:
         asked = request.config.stash.setdefault(_ASKED, [])
         if fixturedef not in asked:
@@ -207,7 +207,7 @@ _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     _CASE: _cases,
     **{row.fixture: partial(samples.variants, name) for name, row in VARIANTS.items()},
 }
-"""Maps each fixture that runs a test several times to a function that returns its parameters."""
+"""Maps each fixture that runs a test several times to a function that returns the parameters of the fixture."""
 
 # Tests in several threads.
 
@@ -222,7 +222,7 @@ _REASON: Final = (
 
 
 def in_one_thread(items: Iterable[pytest.Item]) -> None:
-    """Mark tests that share a fake of this process as `thread_unsafe`, so that pytest-run-parallel runs them once."""
+    """Mark tests with a fake for the whole process as `thread_unsafe`: pytest-run-parallel runs them in one thread."""
     for item in items:
         used = _SHARED & {*getattr(item, "fixturenames", ())}
         if used or item.get_closest_marker(MARKER) or _opens_one(getattr(item, "obj", None)):

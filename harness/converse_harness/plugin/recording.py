@@ -1,4 +1,4 @@
-"""The recording of a test with the marker `converse_recording`, from its setup to its end."""
+"""Play or make the recording of a test with the marker `converse_recording`, from the setup to the end of the test."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _NO_ACCOUNT_ERRORS: Final = frozenset(
         "UnauthorizedSSOTokenError",
     }
 )
-"""Names of botocore's exceptions for missing or invalid credentials, profile or region."""
+"""The names of botocore's exceptions for a missing or invalid account: credentials, profile or region."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,9 +69,9 @@ class RecordingRun:
     """The recording of a running test: the exchanges to play, the new exchanges, and whether the test has passed so
     far.
 
-    The recording contains the calls of the test and of its function-scoped fixtures, but not of fixtures with a wider
-    scope. `refused` is a short and a full text of the reason why the test can neither play nor record; otherwise None.
-    `note` is a text that `advise` adds to errors.
+    The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
+    a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
+    otherwise it is None. `note` is a text that `advise` adds to errors.
     """
 
     item: pytest.Item
@@ -102,9 +102,9 @@ class RecordingRun:
         fake.writer = self.writer
 
     def answer(self) -> None:
-        """Open a fake unless the test has one, so that the marker works without the fixture `converse`.
+        """Open a fake if the test has none, so that the marker works without the fixture `converse`.
 
-        The fake also answers the calls of other function-scoped fixtures.
+        The fake also answers the calls of the test's function-scoped fixtures.
         """
         if self._fakes:
             return
@@ -121,7 +121,7 @@ class RecordingRun:
         transports.enter_context(capturing(fake))
 
     def advise(self, error: BaseException) -> None:
-        """Add `note` to the error of an unexpected call or, while recording, of missing credentials or region."""
+        """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region."""
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:
@@ -132,7 +132,8 @@ class RecordingRun:
     def end(self, *, failed: bool) -> None:
         """Save the new exchanges, and add lines to pytest's summary.
 
-        If saving fails, the test fails, unless `failed`: its teardown has failed already, or the run was interrupted.
+        If saving fails, the test fails. `failed` is true if the teardown of the test has failed already or the run was
+        interrupted; then the problem is only added to the summary.
         """
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
@@ -157,14 +158,14 @@ class RecordingRun:
             pytest.fail(problem, pytrace=False)
 
     def _unplayed(self) -> list[int]:
-        """The line numbers of the recorded exchanges that were not played."""
+        """Return the line numbers of the recorded exchanges that were not played."""
         exchanges = () if self.recording is None else self.recording.exchanges
         slots = () if self._queue is None else self._queue.slots
         return [exchange.at for exchange, slot in zip(exchanges, slots, strict=False) if slot.left]
 
 
 def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
-    """Open the recording of a test with the marker, or fail the test."""
+    """Open the recording of a test with the marker. If this is not possible, fail the test."""
     refuse_inside_given(item, MARKER)
     try:
         return _opened(item, tally)
@@ -203,7 +204,7 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 
 def _quoted(config: pytest.Config, nodeid: str) -> str:
-    """A node id, relative to the folder in which this run started and quoted for a shell."""
+    """Return a node id with a path relative to the folder in which this run started, quoted for a shell."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
     if not set(text) & set('"$`\\!'):

@@ -25,28 +25,29 @@ if TYPE_CHECKING:
 _SECTION: Final = "Masked by converse-harness"
 
 _CALLS: Final = "Bedrock Converse calls"
-"""The titles of sections with a transcript begin with this. The events of a transcript are shortened after masking."""
+"""The beginning of the titles of sections with a transcript. In these sections, events are shortened after masking."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
-"""Matches the rest of a long word that pytest truncated with "...". A secret in the rest may not be recognisable,
-because the secret is encoded or its name is missing. The rest is therefore masked if the report contained any secret.
+"""Matches the remaining part of a long word that pytest truncated with "...". A secret in this part may not be
+recognisable, because it is encoded or its name is missing. Therefore the part is masked if the report contained any
+secret.
 """
 
 
 _NOTES: Final = pytest.StashKey[dict[str, Note]]()
-"""Stash key, on the test item: the notes of the test, one of each kind."""
+"""The key, in the stash of a test item, of the notes of the test, one note of each kind."""
 
 _TESTS: Final = 5
-"""Maximum number of tests that are listed for a note."""
+"""For each kind of note, at most this number of tests is listed."""
 
 _NARROWEST: Final = 20
-"""Minimum width, in characters, of the column that explains why a case was not handled."""
+"""The minimum width, in characters, of the column with the reasons why cases were not handled."""
 
 _PAIR: Final = 2
 
 
 def mask(report: Any, own: set[str]) -> None:
-    """Mask secrets in a test's report, in place; also add the current secrets of this process to `own`."""
+    """Mask the secrets in a test's report in place. Also add the current secrets of this process to the set `own`."""
     own |= own_secrets()
     masking = _Masking(own)
     masking.report(report)
@@ -57,15 +58,15 @@ def mask(report: Any, own: set[str]) -> None:
 
 
 def masked(text: str, own: set[str]) -> str:
-    """Return a text with its secrets masked; also add the current secrets of this process to `own`."""
+    """Return a text with masked secrets. Also add the current secrets of this process to the set `own`."""
     own |= own_secrets()
     return _Masking(own).text(text)
 
 
 class _Masking:
-    """Masks all parts of a failure report, and collects the secrets found and their kinds.
+    """Masks all parts of a test report, and collects the secrets that it finds (`values`) and their kinds.
 
-    `own` are known secrets, such as those of this process; `cut`: also mask the parts of words that pytest truncated.
+    `own` are known secrets, such as those of this process. `cut`: also mask the remaining parts of truncated words.
     """
 
     def __init__(self, own: set[str], *, cut: bool = False) -> None:
@@ -73,7 +74,7 @@ class _Masking:
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
         self._own = own
-        """Secrets of this process, including those that its environment contained in an earlier phase of the test."""
+        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
         self._done: set[int] = set()
 
     def report(self, report: Any) -> None:
@@ -108,12 +109,12 @@ class _Masking:
         return made.removeprefix(before) if made.startswith(before) else self.text(value)
 
     def value(self, value: Any) -> Any:
-        """Mask a part of an exception's representation; the objects in this part are changed in place."""
+        """Mask a part of pytest's representation of an exception. Objects in this part are changed in place."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
             return self._items(cast("list[Any]", value))
-        # pytest builds a failure's text from objects with this method.
+        # An object with the method `toterminal` is a part from which pytest builds the text of a failure.
         if hasattr(value, "toterminal") and hasattr(value, "__dict__") and id(value) not in self._done:
             self._done.add(id(value))
             attributes: dict[str, Any] = value.__dict__
@@ -130,14 +131,14 @@ class _Masking:
         return [*map(self.value, items)] if isinstance(items, list) else tuple(map(self.value, items))
 
     def _lines(self, lines: list[str]) -> list[str]:
-        """Mask lines together, because a secret may continue on the next line."""
+        """Mask several lines as one text, because a secret may continue on the next line."""
         if all(line.endswith("\n") for line in lines):
             return self.text("".join(lines)).splitlines(keepends=True)
         return self.text("\n".join(lines)).split("\n")
 
 
 def check_notes(item: pytest.Item, error: BaseException | None) -> None:
-    """Raise NotedCall or warn for the new notes of a test if the setting `notes` is "fail" or "warning"."""
+    """Raise NotedCall for the new notes of a test if the setting `notes` is "fail"; warn if it is "warning"."""
     new, way = _take_notes(item), chosen(item.config, "notes")
     if new and way == "fail" and error is None:
         raise NotedCall("\n\n".join(note.text for note in new))
@@ -166,7 +167,7 @@ def _take_notes(item: pytest.Item) -> list[Note]:
 
 
 def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-    """Print a section for notes, and one for the verdicts of contracts, if reports have any."""
+    """Print a section with the notes and a section with the verdicts of contracts, if the reports contain any."""
     notes: dict[str, tuple[str, list[str]]] = {}
     contracts: dict[str, list[Mapping[str, Any]]] = {}
     for report in reports:
@@ -184,7 +185,7 @@ def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None
 
 
 def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[str, list[str]]]) -> None:
-    """Print each kind of note once, with the tests that have it."""
+    """Print each kind of note once, with the tests that have a note of this kind."""
     terminal.section("converse notes")
     for kind, (text, tests) in sorted(kinds.items()):
         terminal.write_line(f"{kind}, in {len(tests)} test{'s' * (len(tests) > 1)}", bold=True)
@@ -195,7 +196,7 @@ def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[st
 
 
 def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, list[Mapping[str, Any]]]) -> None:
-    """Print the number of verdicts for each contract, then each case that was not handled, with the reason."""
+    """For each contract, print the numbers of verdicts, and then each case that was not handled, with the reason."""
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
         told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]

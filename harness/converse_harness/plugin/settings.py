@@ -1,4 +1,4 @@
-"""Settings of a run and of a test, from the marker, the command line and the ini file; also the fakes of a test."""
+"""The settings of a run and of its tests, from the marker, the command line and the ini file; also a test's fakes."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         },
     ),
 }
-"""Setting of a whole run -> its subject, and its choices with their meanings; the first choice is the default."""
+"""Maps each setting of a whole run to its subject, and to its choices with their meanings. The first choice is the
+default."""
 
 NOTE: Final = "converse_note"
-"""Name of a pytest user property in a test's teardown report; its value is a note as JSON."""
+"""The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
 
 VERDICT: Final = "converse_contract"
-"""Name of a pytest user property in a test's report of the call phase; its value is a contract's verdict as JSON."""
+"""The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
 
 MARKER: Final = "converse_recording"
 
@@ -63,24 +64,24 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
         "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
     ),
 }
-"""Setting that only the ini file has -> its type, its default and its meaning."""
+"""Maps each setting that only the ini file has to its type, its default and its meaning."""
 
 _MARKED: Final = (*OF_FAKES, "guard", "models")
-"""The arguments of the marker `converse`; `guard` is a setting of the test, and not of its fakes."""
+"""The arguments of the marker `converse`. All except `guard` are settings of the test's fakes."""
 
 MARKERS: Final = (
     f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
     f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test; --converse-record makes it",
 )
-"""The markers with their arguments, for `pytest --markers`."""
+"""The markers with their arguments, as `pytest --markers` prints them."""
 
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 _FAKES: Final = pytest.StashKey["list[Fake]"]()
-"""Stash key, on the test item: the fakes of the test's own fixtures."""
+"""The key, in the stash of a test item, of the fakes of the test's own fixtures."""
 
 _OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
-"""Stash key, on the config: the settings of fakes from the command line and the ini file."""
+"""The key, in the stash of the pytest config, of the settings of fakes from the command line and the ini file."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -101,7 +102,10 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def chosen(config: pytest.Config, name: str) -> str:
-    """A setting of the run, from the command line, otherwise from the ini file. Raises UsageError."""
+    """Return a setting of the run from the command line, or otherwise from the ini file.
+
+    Raises UsageError for an invalid value.
+    """
     early = getattr(config.known_args_namespace, f"converse_{name}", None)  # before all options are parsed
     choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
     _, choices = OF_RUN[name]
@@ -111,7 +115,10 @@ def chosen(config: pytest.Config, name: str) -> str:
 
 
 def settings_of(item: pytest.Item) -> Settings:
-    """The settings of a test's fakes, from its markers, the command line or the ini file. Raises UsageError."""
+    """Return the settings of a test's fakes, from its markers, the command line and the ini file.
+
+    Raises UsageError for an invalid setting.
+    """
     of_run = item.config.stash.get(_OF_RUN, None)
     if of_run is None:
         of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
@@ -141,7 +148,10 @@ def settings_of(item: pytest.Item) -> Settings:
 
 
 def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
-    """The settings of all fakes, from the command line, otherwise from the ini file. Raises UsageError."""
+    """Return the settings of all fakes from the command line, or otherwise from the ini file.
+
+    Raises UsageError for an invalid line in `converse_models`.
+    """
     models: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))
@@ -153,18 +163,18 @@ def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
 
 
 def guard_of(item: pytest.Item) -> str | None:
-    """The value of `guard` in the closest marker `converse` of a test; None if no marker has the argument."""
+    """Return the argument `guard` of the closest marker `converse` with this argument; None if no marker has it."""
     said = (marker.kwargs["guard"] for marker in item.iter_markers("converse") if "guard" in marker.kwargs)
     return next(said, None)
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
-    """The list of fakes that decide the test's outcome; fixtures append their fakes to this list."""
+    """Return the list of a test's own fakes. Their problems fail the test; fixtures append their fakes to the list."""
     return item.stash.setdefault(_FAKES, [])
 
 
 def record_setting(config: pytest.Config) -> str:
-    """The record mode with its option or ini setting, as the user wrote it."""
+    """Return the record mode as the user has set it: `--converse-record=once` or `converse_record = once`."""
     given = config.getoption("--converse-record")
     return f"--converse-record={given}" if given else f"converse_record = {config.getini('converse_record')}"
 
@@ -204,11 +214,15 @@ _WITHOUT_FIXTURE: Final[Mapping[str, Mapping[str, str]]] = {
         "decorators": '    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))\n',
     },
 }
-"""Maps each fixture or marker to values for `_INSIDE_GIVEN`, which show how to open a fake without it."""
+"""Maps each fixture or marker to the values for the message `_INSIDE_GIVEN`. The message shows how to open a fake
+without the fixture or marker."""
 
 
 def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
-    """Fail a test with `@given` that uses this fixture, unless it suppresses HealthCheck.function_scoped_fixture."""
+    """Fail a test with `@given` that uses this fixture.
+
+    A test that suppresses HealthCheck.function_scoped_fixture is accepted.
+    """
     function = getattr(item, "obj", None)
     if not getattr(function, "is_hypothesis_test", False):
         return

@@ -1,4 +1,7 @@
-"""Bookkeeping of a run's recordings: the file of each test, and the lines of pytest's summary; works under xdist."""
+"""Collect facts about the recordings of a run: the file of each test, and the lines for pytest's summary.
+
+With xdist, the facts of all workers are joined.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ _ARGUMENTS: Final = {
     "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
     "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
 }
-"""The arguments of the marker and their meanings; `name` may also be positional."""
+"""The arguments of the marker `converse_recording`, and their meanings. `name` may also be positional."""
 
 _OUTPUT: Final = "converse_recordings"
-"""The key in `workeroutput` under which an xdist worker sends its facts to the controller."""
+"""The key of a worker's facts in xdist's `workeroutput`, which the worker sends to the controller."""
 
 _PREFIX: Final = "converse-harness: "
 
@@ -46,11 +49,13 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""pytest options that select tests; with any of them we cannot tell which recordings are unused."""
+"""The pytest options that select tests. If one of them is used, it is unknown which recordings are unused."""
 
 
 class Tally:
-    """Hooks that collect facts about recordings. xdist workers send their facts to the controller, which joins them."""
+    """The hooks that collect facts about recordings. An xdist worker sends its facts to the controller, which joins the
+    facts of all workers.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -59,24 +64,24 @@ class Tally:
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
-        """File -> the first test that uses the file, and whether the file existed when the run began."""
+        """Maps each file to the first test that uses it, and to whether the file existed when the run began."""
         self.written: list[str] = []
         self.told: list[str] = []
-        """Summary lines that follow those in `written`: unplayed exchanges, masked secrets and problems."""
+        """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
         self._ran: set[str] = set()
         self._collected = 0
         self._whole = True
-        """False once a module fails to collect or a collected test is deselected."""
+        """Becomes False if a module cannot be collected, or if a collected test is deselected."""
         self._workers = 0
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
-        """The test that records a file, and whether the file existed when the run began."""
+        """Return the test that records a file, and whether the file existed when the run began."""
         return self._owners.get(_key(path), (item.nodeid, path.exists()))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Register that a module was skipped or failed to import, because its tests are then unknown."""
+        """Register whether a module was skipped or failed to import, because then its tests are unknown."""
         report = yield
         self._whole = self._whole and report.passed
         return report
@@ -87,7 +92,7 @@ class Tally:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Assign recordings to tests before any test runs, so that all workers assign them in the same way."""
+        """Assign recordings to tests before the first test runs, so that all workers assign them in the same way."""
         self._whole = self._whole and self._collected == len(session.items)
         self._collected = len({item.nodeid for item in session.items})
         for item in (item for item in session.items if item.get_closest_marker(MARKER) is not None):
@@ -103,7 +108,7 @@ class Tally:
         self._ran.add(report.nodeid)
 
     def tell(self) -> None:
-        """Send the collected facts to the controller if this process is an xdist worker."""
+        """If this process is an xdist worker, send the collected facts to the controller."""
         output: dict[str, Any] = getattr(self._config, "workeroutput", {})
         output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
 
@@ -114,7 +119,7 @@ class Tally:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add the facts of an xdist worker that ended, unless it crashed."""
+        """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
             written, lines, used, collected, whole = told
@@ -127,7 +132,7 @@ class Tally:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the recordings that were written, the exchanges not played, and the recordings that no test uses."""
+        """Print three lists: written recordings, exchanges that were not played, and recordings that no test uses."""
         for line in self._lines():
             terminalreporter.write_line(line)
 
@@ -162,7 +167,10 @@ class Tally:
 
 
 def arguments_of(item: pytest.Item) -> dict[str, Any]:
-    """The arguments of a test's markers `converse_recording`; the closest marker has priority. Raises ReplyError."""
+    """Return the arguments of a test's markers `converse_recording`; the closest marker has priority.
+
+    Raises ReplyError for an unknown argument.
+    """
     arguments: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(MARKER))):
         given: dict[str, Any] = dict(marker.kwargs)
@@ -177,7 +185,7 @@ def arguments_of(item: pytest.Item) -> dict[str, Any]:
 
 
 def path_of(item: pytest.Item, name: object = None) -> Path:
-    """The file of a test's recording. Raises ReplyError for an invalid name."""
+    """Return the path of a test's recording. Raises ReplyError for an invalid name."""
     if name is not None:
         return folder(item.config) / given_path(name)
     module = relative(item.path, item.config.rootpath).parts
@@ -186,7 +194,7 @@ def path_of(item: pytest.Item, name: object = None) -> Path:
 
 
 def relative(path: Path, start: Path) -> Path:
-    """A path relative to `start`; it may begin with `..`."""
+    """Return a path relative to `start`. The result may begin with `..`."""
     try:
         return Path(os.path.relpath(path, start))
     except ValueError:  # on another drive of Windows no relative path exists
@@ -194,7 +202,7 @@ def relative(path: Path, start: Path) -> Path:
 
 
 def shown(config: pytest.Config, path: Path) -> str:
-    """A path as reports show it: relative to the root folder, as in node ids."""
+    """Return a path as reports show it: relative to the root folder, as in node ids."""
     try:
         return path.relative_to(config.rootpath).as_posix()
     except ValueError:
@@ -202,12 +210,12 @@ def shown(config: pytest.Config, path: Path) -> str:
 
 
 def number(count: int, what: str) -> str:
-    """A count with its noun, which gets a plural `s` unless the count is 1."""
+    """Return a count with its noun `what`. The noun gets a plural `s` unless the count is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _key(path: Path) -> str:
-    """The key of a path; two names of one file on a case-insensitive file system have equal keys."""
+    """Return a key for a path. Two paths that differ only in upper and lower case have the same key."""
     return str(path).casefold()
 
 

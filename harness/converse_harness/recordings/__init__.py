@@ -1,1 +1,1 @@
-"""Recordings: files with one JSON line per call, answer or event, which people can read and a fake can replay."""
+"""Recordings: files with one JSON line per call, answer or event. People can read them, and a fake can replay them."""

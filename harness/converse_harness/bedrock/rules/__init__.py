@@ -58,7 +58,10 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Yield a Refusal for each rule that a request breaks, at its first breach. Bedrock sends only the first."""
+    """Yield one Refusal for each broken rule; it is about the first place that breaks the rule.
+
+    Bedrock itself sends only the first of these refusals.
+    """
     yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 
 
@@ -85,12 +88,12 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
     "default": ("refuse",),
     "strict": ("refuse", "strict"),
 }
-"""The verdicts of the rules that refuse a request, by rule level."""
+"""For each rule level, the verdicts of the rules that refuse requests at this level."""
 
 
 @lru_cache(512)
 def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
-    """Return the rules of a model that a request with these parts can break."""
+    """Return those rules for a model that a request with these parts can break."""
     return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
 
 

@@ -1,4 +1,4 @@
-"""RuleRequest, the input of the rules, and functions that make finders of broken rules."""
+"""The class RuleRequest (the input of the rules), and functions that make Finders. A Finder looks for broken rules."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from converse_harness.json_values import member_of, object_of, objects_of
 Message = Mapping[str, Any]
 
 Block = tuple[int, int, Any]
-"""A content block: the message's index, the block's index there, its value."""
+"""A content block: the index of its message, the index of the block in the message, the block's value."""
 
 
 class RuleViolation(NamedTuple):
-    """A place where a request breaks a rule: its path as shown to users, and the values for the rule's message."""
+    """A place where a request breaks a rule: the path of the place for messages, and the values for the rule's text."""
 
     path: str
     values: Mapping[str, object] = {}
@@ -28,9 +28,9 @@ class RuleViolation(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleRequest:
-    """A request as the rules see it: operation, decoded model id, and the JSON body without nulls.
+    """A request as the input of the rules: operation, URL-decoded model id, and the JSON body without nulls.
 
-    `stands_for` is the id of the model to use if `model_id` does not name its model.
+    `stands_for` is the id of the model, if `model_id` does not contain it (as the ARN of an imported model).
     """
 
     operation: str
@@ -56,7 +56,7 @@ class RuleRequest:
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """The messages, with blobs as base64. Consecutive messages of one role are merged if the model merges them."""
+        """The messages, with blobs as base64. For some models, consecutive messages of one role are merged."""
         found: Sequence[Message] = self.body.get("messages", ())
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]
@@ -88,7 +88,7 @@ class RuleRequest:
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The parts of the request that decide which finders are called; see `needs`."""
+        """The parts of the request that decide which Finders are called; see `needs`."""
         found = {*self.body, *self._blocks}
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
@@ -98,7 +98,7 @@ class RuleRequest:
         return frozenset(found & _NEEDED)
 
     def blocks(self, kind: str) -> Sequence[Block]:
-        """The values of all blocks of one kind in `content`, in order."""
+        """Return all content blocks of one kind in the messages, in order."""
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
@@ -107,13 +107,15 @@ class RuleRequest:
         return content[m] if 0 <= m < len(content) else {}
 
     def in_results(self) -> Iterator[tuple[int, int, int, Mapping[str, Any]]]:
-        """Yield each block in a tool result: the indexes of message, tool result and block, then the block."""
+        """Yield each block in a tool result, as (index of message, index of tool result, index of block, block)."""
         for n, m, result in self.blocks("toolResult"):
             for k, inner in enumerate(result.get("content", ())):
                 yield n, m, k, inner
 
     def shown(self, kind: str) -> Iterator[tuple[str, int, int, Any]]:
-        """Yield each block of one kind, also from tool results: path, indexes of message and outer block, value."""
+        """Yield each block of one kind, also those in tool results: its path, the indexes of the message and of the
+        content block, and its value.
+        """
         for n, m, value in self.blocks(kind):
             yield at(n, m, kind), n, m, value
         for n, m, k, inner in self.in_results():
@@ -139,9 +141,9 @@ _NEEDS: dict[Finder, frozenset[str]] = {}
 
 
 def needs(*parts: str) -> Callable[[Finder], Finder]:
-    """Make a decorator for a finder that can match only requests with one of these parts.
+    """Make a decorator for a Finder that applies only to requests with one of these parts.
 
-    The finder is not called for other requests.
+    The decorated Finder is not called for other requests.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
     message of that role, or "a violation of AWS's model".
@@ -156,7 +158,7 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
 
 
 def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:
-    """Make a finder of requests for which `breaks` is true; it reports `path`. `parts` are the arguments of `needs`."""
+    """Make a Finder that yields `path` for a request if `breaks(request)`. `parts` are the arguments of `needs`."""
 
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if breaks(asked):
@@ -166,7 +168,7 @@ def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) ->
 
 
 def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """Make a finder of message blocks of one kind for which `breaks` is true; `path` continues the block's path."""
+    """Make a Finder that yields each block of one kind if `breaks(value)`; `path` is appended to the block's path."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -178,7 +180,7 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
 
 
 def any_block(*kinds: str, role: str = "") -> Finder:
-    """Make a finder of all blocks of these kinds in messages; with `role`, only in messages of this role."""
+    """Make a Finder that yields all blocks of these kinds in messages; with `role`, only in messages of this role."""
 
     @needs(*kinds)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -191,7 +193,7 @@ def any_block(*kinds: str, role: str = "") -> Finder:
 
 
 def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """Make a finder like `in_blocks` that also checks the blocks in tool results."""
+    """Make a Finder like `in_blocks` that also checks the blocks in tool results."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -203,7 +205,7 @@ def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder
 
 
 def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
-    """Whether a finder can match a request with these parts."""
+    """Whether a Finder must be called for a request with these parts."""
     needed = _NEEDS.get(find)
     return needed is None or not needed.isdisjoint(parts)
 
@@ -223,6 +225,6 @@ def _merged(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def at(n: int, m: int | None = None, *more: str) -> str:
-    """Return the path of message `n`, or of its content block `m`, with the further steps `more` appended."""
+    """Return the path of message `n`, or of content block `m` in this message, with the steps `more` appended."""
     block = f"messages[{n}]" if m is None else f"messages[{n}].content[{m}]"
     return ".".join((block, *more))

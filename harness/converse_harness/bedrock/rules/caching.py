@@ -65,9 +65,9 @@ _SHORT: Final = "5m"
 
 
 def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
-    """Yield each cache point in the service's order: its path, the path of the block before it, and the cache point.
+    """Yield each cache point in the service's order, as (its path, the path of the block before it, the cache point).
 
-    The path of the block before it counts blocks as the model does, without cache points.
+    The second path numbers the blocks as the model does: cache points do not count as blocks.
     """
     sections: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
         ("toolConfig.tools", "tools", asked.tools),

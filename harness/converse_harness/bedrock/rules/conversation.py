@@ -10,7 +10,9 @@ from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at,
 
 
 def has_no_message(asked: RuleRequest) -> bool:
-    """Whether there is no message. With a stored prompt's id the list of messages may be missing, but not empty."""
+    """Whether the request has no message. If the model id is the id of a stored prompt, `messages` may be missing, but
+    an empty list is wrong.
+    """
     return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
 

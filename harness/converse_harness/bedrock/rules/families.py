@@ -1,4 +1,7 @@
-"""Rules of model families other than Claude on Bedrock; `Models.only` lists the models with a witness."""
+"""Rules for all model families except Claude on Bedrock.
+
+`Models.only` lists the models for which a witness shows that the rule applies.
+"""
 
 from __future__ import annotations
 

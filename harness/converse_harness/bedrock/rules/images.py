@@ -20,19 +20,21 @@ _MOST_BYTES: Final = 5 * 1024 * 1024
 """The length of the longest base64 text of an image that Claude accepts."""
 
 _MANY: Final = 20
-"""The number of images above which Claude limits the size of each, and an older limit for images plus documents."""
+"""With more images than this, Claude limits the size of each image. An older limit allowed at most this number of
+images and documents together."""
 
 _SMALL: Final = 2000
-"""The longest side, in pixels, of an image in a request with many images."""
+"""The longest side, in pixels, that Claude accepts for an image in a request with many images."""
 
 _HEAD: Final = 4096
 """The number of base64 characters that are decoded to find an image's format."""
 
 
 def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
-    """Make a finder of images whose bytes have another format than the request declares.
+    """Make a Finder that yields the images whose bytes do not have the format that the request declares.
 
-    `kind_of` returns the kind that the message names, from the first bytes; if it returns None, the image passes.
+    `kind_of` converts the first bytes of an image to the format's name in the message. If `kind_of` returns None, the
+    image does not break the rule.
     """
 
     @needs("image")
@@ -80,7 +82,10 @@ def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _images(asked: RuleRequest) -> Iterator[tuple[str, int, int, Mapping[str, Any], str]]:
-    """Yield each image whose bytes are in the request: the bytes' path, the block's indexes, the image, its base64."""
+    """Yield each image whose bytes are in the request.
+
+    The tuple contains the path of the bytes, the indexes of message and block, the ImageBlock, and the base64 text.
+    """
     for path, n, m, image in asked.shown("image"):
         text = image.get("source", {}).get("bytes")
         if isinstance(text, str):
@@ -123,7 +128,7 @@ def size_of(data: bytes) -> tuple[int, int] | None:
 
 
 def _size_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """Return a JPEG's width and height from its first frame header; earlier segments are skipped by their lengths."""
+    """Return the width and height of a JPEG from its first frame header; all segments before the header are skipped."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")

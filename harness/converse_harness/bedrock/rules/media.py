@@ -16,12 +16,12 @@ def is_in_s3(block: Mapping[str, Any]) -> bool:
 
 
 def any_of(kind: str) -> Finder:
-    """Make a finder of the blocks of this kind in messages and tool results."""
+    """Make a Finder that yields all blocks of this kind in messages and tool results."""
     return in_shown(kind, lambda _: True)
 
 
 def in_results(kind: str) -> Finder:
-    """Make a finder of the blocks of this kind in tool results."""
+    """Make a Finder that yields all blocks of this kind in tool results."""
 
     @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -38,7 +38,7 @@ _CITED_SOURCES: Final = ("text", "content")
 """Members of DocumentSource that Bedrock accepts only if the document's citations are enabled."""
 
 _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
-"""Matches valid document names. Source: trials at the service, which accepts underscores but no tabs or wide spaces."""
+"""Matches valid document names. Source: trials with the service. It accepts underscores, but no tabs or wide spaces."""
 
 
 def has_other_characters(document: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def is_for_citations(document: Mapping[str, Any]) -> bool:
-    """Whether a document's source is allowed only with citations, and its citations are not enabled."""
+    """Whether a document has a source that is allowed only with citations, but its citations are not enabled."""
     cited = document.get("citations", {}).get("enabled", False)
     return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 

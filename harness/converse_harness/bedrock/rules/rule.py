@@ -1,4 +1,4 @@
-"""The Rule class: the models to which a rule applies, its finder, message, witnesses and verdict."""
+"""The class Rule. A Rule contains its models, its Finder, its message, its witnesses and its verdict."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """One observation of a rule: `where` is a thread, test or page, `date` a day or month, `of` the models observed."""
+    """One observation of a rule.
+
+    `where` is a thread, test or page, `date` is a day or month, and `of` names the models that were observed.
+    """
 
     kind: WitnessKind
     where: str
@@ -57,27 +60,27 @@ class Witness:
 
 
 reported: Final = partial(Witness, "report")
-"""Makes the Witness of a report in a public thread."""
+"""Makes a Witness for a report in a public thread."""
 
 recorded: Final = partial(Witness, "recording")
-"""Makes the Witness of a recorded answer in a public repository."""
+"""Makes a Witness for a recorded answer in a public repository."""
 
 documented: Final = partial(Witness, "page")
-"""Makes the Witness of a page of AWS, or of AWS's model, as read on `date`."""
+"""Makes a Witness for a page of AWS, or for AWS's model, as read on `date`."""
 
 coded: Final = partial(Witness, "code")
-"""Makes the Witness of public source code."""
+"""Makes a Witness for public source code."""
 
 
 MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"
-"""The name of recorded tests that send many kinds of files to several models. The recordings are as new as the newest
-of these models, or newer."""
+"""The name of recorded tests that send many kinds of files to several models. The date of the recordings is unknown;
+they are not older than the newest of these models."""
 
 PROBED: Final = coded("a probe of some 70 models", "2026-10-10")
-"""The Witness of a public repository that sent requests to some 70 models and published the results."""
+"""The Witness for a public repository that contains the answers of about 70 models to test requests."""
 
 CLIENTS_KNOW: Final = coded("several clients", "2026-11")
-"""The Witness of facts about a model in the source code of several clients, read in November 2026."""
+"""The Witness for facts about a model in the source code of several clients, as read in November 2026."""
 
 
 Verdict = Literal["refuse", "note", "strict"]
@@ -130,10 +133,10 @@ _CLAUDE: Final = re.compile(r"anthropic\.claude(?:-[a-z]+)*-v?([0-9]{1,2})(?:-([
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models to which a rule is known to apply: globs of model ids without region, and versions of Claude.
+    """The models to which a rule is known to apply.
 
-    `only` restricts the rule to these models. `but` lists exceptions, each with a witness, or with the
-    reason as a text.
+    A model is given as a glob of model ids without the region prefix, or as versions of Claude. `only` restricts the
+    rule to the listed models. `but` lists exceptions, each with a witness, or with the reason as a text.
     """
 
     only: tuple[str | Claude, ...] = ()
@@ -159,13 +162,14 @@ ALL_MODELS: Final = Models()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for requests: the condition `what`, and the `message` and `error` with which Bedrock answers a breach.
+    """A rule for requests.
 
-    `find` yields each breach, whose values fill the braces of `message`. `models` are the models to which the rule is
-    known to apply. `witnesses` observed the message, the oldest first; without a witness the wording is ours. `against`
-    are observations of the same models that contradict the rule; `remark` is any further knowledge. The `verdict` is a
-    person's conclusion from this evidence. `framed`: a stream reports the refusal in its first frame and not as an HTTP
-    error.
+    `what` is the condition that a request must meet. If it does not, Bedrock answers with the `error` and `message`.
+    `find` yields each RuleViolation; the violation's values replace the placeholders in `message`. `models` are the
+    models to which the rule is known to apply. `witnesses` are the observations of the message, the oldest first;
+    without a witness the wording is ours. `against` are observations of the same models that contradict the rule.
+    `remark` contains other facts. The `verdict` is a person's conclusion from this evidence. `framed`: in a stream, the
+    first frame contains the error; otherwise the error is an HTTP error.
     """
 
     name: str
@@ -190,9 +194,10 @@ class Rule:
 
 
 class Refusal(NamedTuple):
-    """A breach for which Bedrock refuses or may refuse a request: the rule, the path, Bedrock's message, the model.
+    """A broken rule in a request, for which Bedrock refuses or may refuse the request.
 
-    If `model` is `inferred`, the rule was observed on an older model of the same line.
+    `path` is the place in the request, `message` is Bedrock's message. If `model.inferred` is true, the rule was
+    observed on an older model of the same line.
     """
 
     rule: Rule

@@ -22,7 +22,7 @@ _BEYOND_NOVA: Final = ("$defs", "definitions")
 
 
 def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
-    """Make a finder from a function that returns the paths of the errors in a tool's schema."""
+    """Make a Finder from a function that returns the paths of the errors in a tool's schema."""
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -136,7 +136,7 @@ def broken_keyword(schema: object) -> Steps | None:
 
 
 def _walk(schema: object, path: Steps = ()) -> Iterator[tuple[Steps, object]]:
-    """Yield the path and value of a schema and of every subschema, even if a value is not a valid schema."""
+    """Yield the path and value of a schema and of every subschema; a subschema that is no valid schema is included."""
     yield path, schema
     for keyword, value in schema.items() if is_object(schema) else ():
         if keyword in _HOLDS_ONE:
@@ -218,7 +218,7 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "required": _are_names,
     "type": _is_type,
 }
-"""Checks for the values of the keywords of draft 2020-12, including recognised keywords of older drafts."""
+"""For each keyword of draft 2020-12, the check of its value. Some keywords of older drafts are included."""
 
 
 def _fits(pattern: re.Pattern[str], value: Any) -> bool:

@@ -11,11 +11,11 @@ from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolat
 _LEAST_BUDGET: Final = 1024
 
 _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
-"""The names of two kinds of content block in Anthropic's API, by their names in Converse."""
+"""Maps the names of two kinds of content block in Converse to their names in Anthropic's API."""
 
 
 def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
-    """Make a finder that reports `path` if the request's thinking has one of `types` and `breaks(request)` is true."""
+    """Make a Finder that yields `path` if the request's thinking has one of `types` and `breaks(request)` is true."""
     return in_request(
         path, lambda asked: asked.thinking.get("type") in types and breaks(asked), "additionalModelRequestFields"
     )
@@ -27,7 +27,7 @@ def has_a_forced_tool(asked: RuleRequest) -> bool:
 
 
 def has_a_temperature(asked: RuleRequest) -> bool:
-    """Whether the request sets a temperature; 1 is allowed with adaptive thinking."""
+    """Whether the request sets a temperature; the result is false for a temperature of 1 with adaptive thinking."""
     temperature = asked.inference.get("temperature")
     return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 
@@ -49,8 +49,8 @@ def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
 def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find the last message with tool uses if thinking is enabled and the tool loop has no reasoning.
 
-    The tool loop is the run of tool uses and tool results at the end of the conversation. Only reasoning at the start
-    of a message counts.
+    The tool loop is the sequence of messages with tool uses and tool results at the end of the conversation. Only
+    reasoning at the start of a message counts.
     """
     if asked.thinking.get("type") != "enabled":
         return

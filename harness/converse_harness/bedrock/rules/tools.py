@@ -9,8 +9,8 @@ from typing import Final
 from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _CLIENT_TYPES: Final = (None, "tool_use")
-"""The `type` of tool uses and results of a client's tools, as recorded. The service sets other types for the tools that
-it runs itself: `server_tool_use` for a use, `nova_grounding_result` for instance for a result.
+"""The recorded values of `type` in tool uses and tool results for tools that the client runs. For its own tools, the
+service sets other values: `server_tool_use` for a use, and for example `nova_grounding_result` for a result.
 """
 
 
@@ -24,7 +24,7 @@ def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def duplicates(kind: str) -> Finder:
-    """Make a finder of messages in which two blocks of this kind (toolUse or toolResult) have the same id."""
+    """Make a Finder that yields the messages in which two blocks of a kind (toolUse or toolResult) have the same id."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -38,7 +38,10 @@ def duplicates(kind: str) -> Finder:
 
 @needs("toolResult")
 def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages with more tool results than the turn before has tool uses; results with the same id count once."""
+    """Find messages that have more tool results than the turn before them has tool uses.
+
+    Results with the same id count once.
+    """
     uses = _ids(asked, "toolUse")
     for n, results in sorted(_ids(asked, "toolResult").items()):
         if len({*results}) > len(uses.get(_turn_before(asked, n), ())):
@@ -62,7 +65,7 @@ def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
-    """Return the ids of all blocks of this kind by message index, without those of tools that the service runs."""
+    """Return the ids of all blocks of this kind by message index. Blocks of tools that the service runs are skipped."""
     found: dict[int, list[str]] = {}
     for n, _, block in asked.blocks(kind):
         if block.get("type") in _CLIENT_TYPES:
@@ -96,7 +99,7 @@ def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def choices(kind: str) -> Finder:
-    """Make a finder of requests whose toolChoice is of this kind."""
+    """Make a Finder that yields the toolChoice of a request if it is of this kind."""
     path = f"toolConfig.toolChoice.{kind}"
     return in_request(path, lambda asked: kind in asked.tool_config.get("toolChoice", {}), "toolConfig")
 
@@ -110,7 +113,7 @@ def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def offered(operation: str) -> Finder:
-    """Make a finder of requests that offer tools in this operation."""
+    """Make a Finder that yields the toolConfig of a request with this operation."""
     return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
 
 

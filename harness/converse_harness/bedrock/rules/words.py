@@ -1,7 +1,7 @@
-"""The messages with which all AWS services report values that break their models.
+"""The messages that AWS services send for a value that breaks a constraint of the service's model.
 
 An example is `Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`.
-For an item in a list or map of scalars the message is about the whole list or map:
+If an item in a list or map of scalars breaks a constraint, the message is about the whole list or map:
 `Map value must satisfy constraint: [Member must ..., ...]`.
 """
 
@@ -22,8 +22,8 @@ _HIDDEN: Final = re.compile(
     r"messages\.\d+\.member\.content\.\d+|system\.\d+|toolConfig\.tools$"
     r"|(?:additionalModelRequestFields|promptVariables|requestMetadata)\b"
 )
-"""The paths whose values the service does not repeat in its message. Observed for content blocks, requestMetadata and
-the list of tools, and assumed for the others; the service does repeat roles, tool names and parameters."""
+"""Matches the paths whose values are not repeated in the service's message. This was observed for content blocks,
+requestMetadata and the list of tools; it is assumed for the others. Roles, tool names and parameters are repeated."""
 
 _ELEMENTS: Final = {"list": "Member", "map": "Map value"}
 """The service's name for the elements of a list or map."""
@@ -33,7 +33,7 @@ _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, Findin
 
 
 def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
-    """Return one sentence for each constraint that a value breaks.
+    """Return the service's sentences about a value, one for each broken constraint.
 
     >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
     >>> _told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
@@ -53,7 +53,7 @@ equal to 1"]
 
 
 def _steps_of(violation: Violation) -> Steps:
-    """Return the path to the member that a violation is about, even if the member is missing or unknown."""
+    """Return the path of a violation; for a missing or unknown member, the path includes the member."""
     about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
@@ -69,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """Return the path and the texts of constraints that the service reports for a violation."""
+    """Return the path and the constraint texts that the service's message has for a violation."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
@@ -81,7 +81,10 @@ def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Ste
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
-    """Yield the named shape, then the shape at each step; for an unknown member, the shape of its structure again."""
+    """Yield the named shape, then the shape at each step of the path.
+
+    At an unknown member, the shape of the structure is yielded again.
+    """
     shape = bedrock.shape(shape_name)
     yield shape
     for step in steps:
@@ -93,7 +96,7 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """Return the texts of all constraints of a scalar shape; for list items the service reports all constraints."""
+    """Return the texts of all constraints of a scalar shape, because the message about a list item contains all."""
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -131,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Whether the service reports a constraint after a value's other constraints, as it does for a minimum length."""
+    """Whether a constraint's sentence follows the sentences of the value's other constraints: a minimum length does."""
     return text.startswith("Member must have length greater")
 
 
@@ -147,7 +150,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""For each enum that the service lists in another order: its values as in AWS's model, then as in observed messages."""
+"""Enums whose values have another order in the service's messages than in AWS's model: model order to message order."""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -156,7 +159,10 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function that yields the text of the limit (minimum or maximum) that a value breaks."""
+    """Make a function that yields the constraint text for a value that is too small or too large.
+
+    `what` is "length" or "value"; `measure` returns the number that is compared with the limits.
+    """
 
     def words(violation: Violation, value: Any) -> Iterator[str]:
         low, high = cast("tuple[float | None, float | None]", violation.limit)
@@ -167,7 +173,7 @@ def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation,
 
 
 def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[str]]:
-    """Make a function that yields the text for a violation's limit; the function ignores the value."""
+    """Make a function that yields one text, `words(violation.limit)`."""
     return lambda violation, _: iter([words(violation.limit)])
 
 
@@ -181,7 +187,7 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""The functions that yield the text of a broken constraint, by kind of violation; the last three texts are ours."""
+"""For each kind of violation, the function that yields the constraint text. The wording of the last three is ours."""
 
 
 _KEYS: Final = {
@@ -189,11 +195,11 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""The members of a union as the service's observed messages list them; other unions list the model's members."""
+"""The list of a union's members in observed messages of the service. For other unions, we list the model's members."""
 
 
 _TIER: Final = ("serviceTier", "type")
-"""The path of the service tier, for which the service has a message of its own (a separate rule)."""
+"""The path of the service tier. The service has a special message for a wrong tier, so another rule checks it."""
 
 
 _VIOLATION: Final = "a violation of AWS's model"
@@ -220,7 +226,10 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find members that AWS's model lacks, except in unions without a known member; one message reports all of them."""
+    """Find members that AWS's model lacks, and report all of them in one message.
+
+    Unions without a known member are left to `unset_unions`.
+    """
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
     yield from _breach(asked, asked.body, found)
@@ -228,7 +237,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find unions without a member that AWS's model has."""
+    """Find unions without any member of AWS's model."""
     for steps, shape in _unset_unions(asked):
         yield _about_union(steps, shape)
 
@@ -256,13 +265,13 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """Return the names of the violating structure's members that AWS's model has."""
+    """Return the names of those members of the violating structure that are in AWS's model."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
-    """Return the body's violations of the model, without violations of members that are sent in the URL path."""
+    """Return the body's violations of the model; violations of members in the URL path are left out."""
     in_path = labels(asked.operation)
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 
