@@ -1,4 +1,4 @@
-"""Keep the old text of each line that differs only in padding, times or ids when a session is recorded again."""
+"""When a session is recorded again, keep each old line whose new version differs only in padding, times or ids."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""Keys in the lines of an answer. Their values change with each recording."""
+"""The keys in the lines of an answer whose values change with each recording."""
 
 _IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """Members of an answer that contain generated ids; clients send these ids back."""
 
 _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
-"""The ending of the names of members and headers that contain durations."""
+"""Matches the end of a member's or header's name if the value is a duration."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""Matches a word that may be an id, within a longer text."""
+"""Matches each word in a longer text that is long enough to be an id."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
-    """The lines of a new session, in which the lines of the old session replace lines that did not change.
+    """Return the lines of the new session, but with the old session's line in place of each unchanged line.
 
     Every line of a call, old or new, contains the whole request. An event, head or end counts as unchanged if only its
-    padding, time or ids differ. Later requests then contain the old ids as well. If every line is unchanged, the header
-    is the old one, too.
+    padding, time or ids differ. The old ids of unchanged lines also replace the new ids in later requests. If every
+    line is unchanged, the old header is kept, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -59,7 +59,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """Index of a new text -> index of its old text: an equal one or, with `alike`, another one in the same place."""
+    """Map the index of each new text to that of an equal old text or, with `alike`, of the old text in its place."""
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
@@ -72,7 +72,7 @@ def _fingerprint(exchange: Sequence[Line]) -> str:
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """The lines of the new answer, in which the old lines replace those that differ only in padding, times or ids."""
+    """The lines of the new answer, with the old line in place of each that differs only in padding, times or ids."""
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):

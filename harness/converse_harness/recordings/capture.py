@@ -42,7 +42,7 @@ class CapturedExchange:
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived, each with its
     time; every chunk of HTTP/1.1 is one part. `failure` is the kind of failure if the call got no answer. `ended` is
-    None if the answer ended normally; while the answer is `running`, the field is not yet valid.
+    None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended` means nothing.
     """
 
     request: Request
@@ -71,7 +71,7 @@ class CapturedExchange:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
-        """Whether the whole body has arrived, even if the client has not read to its end."""
+        """Whether the whole body has arrived, even if the client has not read all of it."""
         length = self.header("content-length")
         if length is not None:
             return length == str(len(self.body))
@@ -145,7 +145,8 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # Newer botocore accepts a body that is shorter than its Content-Length. This line ends the replay there.
+        # The body is shorter than its Content-Length, which newer botocore accepts. This line makes the replay stop at
+        # the same place.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 
@@ -173,7 +174,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with a frame and is a stream; an imported answer may have a masked Content-Type."""
+    """Whether a body begins with an event stream frame; the Content-Type of an imported answer may be masked."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:
@@ -195,7 +196,7 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
             yield frame_line(frame, raw, _ms(at), joined=joined)
             read += len(raw)
             joined = True
-    # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces that arrived.
+    # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces in which they arrived.
     for data, at in captured.pieces:
         if read >= len(data):
             read -= len(data)

@@ -86,7 +86,10 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
 
 
 def load(text: str) -> Any:
-    """Return the value of a text's only document, or None without one; mappings are `_Mapped`. Raises BadYaml."""
+    """Return the value of a YAML text with one document; None if the text is empty. Mappings are `_Mapped`.
+
+    Raises BadYaml if it is not plain data.
+    """
     try:
         node = yaml.compose(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
@@ -100,7 +103,7 @@ def load(text: str) -> Any:
 
 
 class _Values:
-    """Converts each node once, and counts the values; each alias of a node adds the values of the node again."""
+    """Converts each node once and counts the values. Each alias counts all values of its node again."""
 
     def __init__(self) -> None:
         self._made: dict[yaml.Node, tuple[Any, float]] = {}

@@ -187,7 +187,7 @@ MAX_PROBLEMS: Final = 5
 
 _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
-"""The kinds of findings that are expected in a recording from a newer (`_NEWER`) or older botocore model."""
+"""The kinds of findings to ignore in a recording made with a newer (`_NEWER`) or older (`_OLDER`) botocore."""
 
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",

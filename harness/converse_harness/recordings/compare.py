@@ -35,7 +35,7 @@ _BEFORE: Final = 24
 """The maximum number of characters shown before the first character that differs."""
 
 _MANY: Final = 2000
-"""If lists have more items than this between the common beginning and end, difflib ignores frequent ones (autojunk)."""
+"""If lists have more items than this between their common beginning and end, difflib ignores frequent items."""
 
 
 class Difference(NamedTuple):

@@ -58,7 +58,7 @@ class Joined:
 
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
-    """Yield the views in groups, then the texts decoded from them, and so on: one level of encoding after the other."""
+    """Yield the views in groups, then the texts decoded from these views, and so on for each level of encoding."""
     # A large text is searched only once: each request of a session may repeat the same image.
     seen: set[object] = set()
     runs: set[object] = set()
@@ -149,8 +149,8 @@ def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
     """The texts that are split over several successive JSON values, joined, each with its path.
 
-    Strings at the same path are joined; list indexes in the path are ignored. Strings are not joined if the numbers
-    beside them whose key ends in `index` differ. Base64 of JSON is decoded first.
+    Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
+    beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
     """
     joined: dict[tuple[Path, object], list[str]] = {}
     for value in values:
@@ -188,9 +188,9 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON values in a text or on its lines, and whether a text may be split over several of these values.
+    """The JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
 
-    A name may precede the JSON of a text.
+    A name may precede the JSON.
     """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
@@ -205,7 +205,7 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
 
 _LONGEST_NAME: Final = 200
 LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:(?:data:|[\d.]+ ms)[ \t]*)?([{\[].*)", re.MULTILINE)
-"""A line with JSON, also in server-sent events (`data: {`) and in transcripts (`12 ms {`)."""
+"""Matches a line with JSON, also in server-sent events (`data: {`) and in transcripts (`12 ms {`)."""
 
 
 def _parsed(text: str) -> Any:

@@ -38,7 +38,7 @@ _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 _ALIGNED: Final = 4096
-"""Runs of base64 shorter than this are decoded at all four alignments, others only at those from `_beginnings`."""
+"""Shorter runs of base64 are decoded at all four alignments, longer runs only at those that `_beginnings` returns."""
 
 
 def _unwrap(text: str) -> str:
@@ -83,7 +83,10 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
 
 
 def undone(text: str) -> Iterator[tuple[str, list[int]]]:
-    """The text decoded with each encoding of single characters, and the old positions of its characters and its end."""
+    """Yield the text decoded with each encoding of single characters, and its map to positions in the original text.
+
+    The map contains the original position of each character and of the end.
+    """
     for mark, code, decode in _CODES:
         if mark not in text:
             continue
@@ -113,7 +116,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """Possible numbers of characters missing before a long run: 0, and those with which its middle or end is text."""
+    """Possible numbers of characters missing before a long run: 0, and each that makes its middle or end text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
@@ -167,7 +170,10 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _in_frames(data: bytes) -> Iterator[str]:
-    """The texts in the headers of complete frames. In raw bytes, a length that looks like a letter may precede them."""
+    """The texts in the headers of complete frames.
+
+    In the raw bytes, the length before a text can look like its first letter.
+    """
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return
     try:

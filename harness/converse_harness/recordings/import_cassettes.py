@@ -104,7 +104,9 @@ class CannotImportAll(DamagedData):
 
 
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
-    """Write the Bedrock exchanges of a cassette, if it has any, to a recording; then compare their answers.
+    """Write the Bedrock exchanges of a cassette to a recording, then compare the replayed answers with the cassette's.
+
+    Nothing is written if the cassette has no such exchange.
 
     A cassette contains no times and no chunks: in the recording all times are 0, and each frame of a stream is a chunk.
     Secrets are masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll or
@@ -174,7 +176,7 @@ def _route(method: str, path: str) -> Route | None:
 _MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
 )
-"""A header value that is empty or a recorder's placeholder; a header with such a value is dropped."""
+"""Matches a header value that is empty or a recorder's placeholder; a header with such a value is dropped."""
 
 _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}

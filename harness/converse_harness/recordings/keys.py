@@ -17,7 +17,7 @@ from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
-"""The largest valid number on a line: 115 days in milliseconds. A larger one is a mistake; a float may not hold it."""
+"""The largest valid number on a line: 115 days in milliseconds. A larger one must be a mistake."""
 
 _SAID: Final = 60
 """The maximum number of characters of a value in a message."""
@@ -33,7 +33,7 @@ PART_MEMBERS: Final = ("system", "toolConfig", "tools")
 
 MESSAGE: Final = "message"
 ANSWER: Final = "answer"
-"""The two references from a call to a message: one to a message on its own line, one to the message of an answer."""
+"""The kinds of a call's references to a message: a message with its own line, or the message of an earlier answer."""
 
 _PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
 _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")

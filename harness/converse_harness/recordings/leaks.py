@@ -15,7 +15,7 @@ from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
 
 OWN_SECRET: Final = "a secret of this process"
-"""The kind of secrets that are in this process's environment or were used to sign a request."""
+"""The `kind` of a leak if the secret is in this process's environment or was used to sign a request."""
 
 _NO_EVENT: Final = frozenset({"call", "part", "status", "failed", "end", "bytes", "format"})
 """Keys that only lines without an event contain."""
@@ -59,7 +59,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
-    """The texts of all lines, not decoded, and each text that is split over several lines, joined."""
+    """Yield the texts of all lines, not decoded. Then join and yield each text that is split over several lines."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
     for (number, path, text), *others in streamed(lines):
@@ -75,7 +75,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, the line number of its first event, and its events; both without contentBlockDelta events."""
+    """For each stream, yield its events except contentBlockDelta, preceded by the line number of the first of them."""
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)

@@ -1,6 +1,6 @@
 """Convert events, bodies and frames to lines of a recording, and back.
 
-A line contains JSON if the same bytes can be made from it, otherwise text or base64.
+A body is kept as JSON if its exact bytes can be made from this JSON again, otherwise as text or base64.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
 
 
 def bytes_line(data: bytes, at: int) -> Line:
-    """The line of bytes that are no whole frame."""
+    """The line for bytes that are not a whole frame."""
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 
@@ -176,10 +176,10 @@ def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
 
 
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
-    """The bytes that a line of a stream stands for.
+    """The bytes to send for a line of a stream.
 
-    Exact bytes kept on the line are ignored if the event on the line was edited since. `event` is this event, with its
-    blobs as bytes.
+    The exact bytes that a line may contain are ignored if somebody has edited the event on the line. `event` is this
+    event, with its blobs as bytes.
     """
     if event is not None and "payload" not in line and "frame" not in line:
         return encode_event(event, line.get("p"))

@@ -289,8 +289,9 @@ def key(rule: Match, asked: MatchKey) -> str:
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
     """Whether two keys are equal except for numbers that are stand-ins of account ids in the recorded key.
 
-    Such a number may be an account id only because of an ARN in another exchange of the recording. If `secrets` is
-    true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during replay.
+    The recorder also replaces a number that only an ARN in another exchange identifies as an account id. If `secrets`
+    is true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during
+    replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True

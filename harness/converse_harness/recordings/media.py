@@ -139,7 +139,7 @@ def _shape_of(line: Line, key: str, operation: str) -> Any:
         return None
     described = bedrock.operation(operation)
     shape: Any = described.input_shape if key == "request" else described.output_shape
-    # If the whole body is a blob, the invoked model defines its content, and AWS's model does not.
+    # If the whole body is a blob, its content is defined by the invoked model, not by AWS's service model.
     return None if any(each.type_name == "blob" for each in shape.members.values()) else shape
 
 

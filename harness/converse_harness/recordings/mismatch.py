@@ -32,7 +32,7 @@ _RULES: Final[Mapping[Match, str]] = {
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
 }
-"""Rule -> when an exchange answers a call, on one line; PARTS has the details."""
+"""Rule -> one line that describes when an exchange answers a call; `matching.PARTS` has the details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """The path and value, as text, of each value in a request that is no object or list, and how often it occurs."""
+    """Count each value of a request, except objects and lists. The counted text contains the path and the value."""
     found: Counter[str] = Counter()
     waiting: list[tuple[str, Any]] = [("", asked.request)]
     while waiting:

@@ -72,7 +72,10 @@ def open_session(
 
 
 class Unrecorded(Queue):
-    """A queue in place of a missing recording. It answers no call; a test without calls needs no recording."""
+    """The queue of a missing recording.
+
+    It answers no call, so only a test that makes a call fails without its recording.
+    """
 
     def __init__(self, name: str, why: tuple[str, str]) -> None:
         super().__init__(name)

@@ -62,7 +62,7 @@ class _Names:
         self._answers: list[Sequence[Line]] = []
 
     def written(self, exchange: Sequence[Line]) -> Iterator[Line]:
-        """The lines of an exchange, after the lines of those of its parts that are not yet in the file."""
+        """Yield a line for each part of an exchange that is not yet in the file, then the lines of the exchange."""
         call, *answer = exchange
         request = call.get("request")
         self._answers.append(exchange)
@@ -129,9 +129,9 @@ def _as_json(value: Any) -> Any:
 def _conversation(
     call: Line, request: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """The object in a request that contains the messages, and a function.
+    """The object in a request that contains the messages, and a function that replaces this object.
 
-    The function returns the request with another object in place of this one.
+    The function takes another object and returns the request with it.
     """
     asked = request.get("input")
     inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None

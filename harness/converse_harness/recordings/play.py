@@ -106,7 +106,8 @@ class Playing(Queue):
         if not self.slots:
             return None
         exact = self.recording.match == "exact"
-        # Finding account ids and signatures in a request is the slowest step, and few requests contain any.
+        # Finding account ids and signatures in a request is the slowest step, and few requests contain any: search
+        # without first.
         found = None if self.recording.replaces else self._next(call, numbered=False)
         if found is None and (exact or self.recording.replaces):
             found = self._next(call, numbered=True)
@@ -122,7 +123,7 @@ class Playing(Queue):
             return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
         exact = key("exact", asked)
         if self._key("exact", first, numbered=numbered) == exact:
-            return first  # calls arrive in the recorded order: the other exchanges need not be read
+            return first  # calls usually arrive in the recorded order: no other exchange needs to be read
         found = self._first("exact", exact, numbered=numbered)
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
@@ -135,7 +136,7 @@ class Playing(Queue):
                 index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
         slots = index.get(wanted, deque())
         while slots and not slots[0].left:
-            slots.popleft()  # a played slot stays played
+            slots.popleft()  # a slot that was played is never free again
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:

@@ -31,7 +31,7 @@ from converse_harness.recordings.replies import Answer, RecordedExchange, Record
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
-"""The deepest nesting of a line: that of recorded JSON, and the levels added around it and for references to media."""
+"""The deepest nesting of a line: DEEPEST levels of recorded JSON, and 3 for the line and for references to media."""
 
 _BOM: Final = "\ufeff"
 
@@ -101,7 +101,7 @@ def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
 
 
 def violations(session: RecordedSession) -> Iterator[Problem]:
-    """A problem for each thing that AWS would not have sent, in the answers whose calls declare no `faults`."""
+    """Yield a problem for each violation of AWS's protocol in the answers whose calls declare no `faults`."""
     return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
 
 
