@@ -26,7 +26,7 @@ _AND_AFTER: Final = (" (with the lines after it)",)
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A place of a secret: line number from 1, path in the line's JSON, kind, and encodings; not the secret itself."""
+    """The place of a secret: line number from 1, path in the line's JSON, kind, and encodings, but not the secret."""
 
     line: int
     path: str

@@ -122,7 +122,7 @@ TOLD_BY: Final[Mapping[str, str]] = {
 
 
 def dump(line: Mapping[str, Any]) -> str:
-    """The JSON text of a line: with spaces, keys in their given order, and only ASCII if UTF-8 cannot encode it."""
+    """The JSON text of a line: with spaces, with keys in their given order, and in ASCII if UTF-8 cannot encode it."""
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(line)
 

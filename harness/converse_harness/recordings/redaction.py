@@ -1,7 +1,7 @@
 """Replace account ids, secrets and the user's patterns in a recording before it is written.
 
 Each replacement is made in an event and in the exact bytes kept on the same line. If these bytes then decode to another
-event, they are dropped, because the event is the valid one.
+event, they are dropped, and replay encodes the event instead.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
     | KINDS_OF_LINES["header"].keys.keys()
 )
-"""The keys of lines in whose values nothing is ever replaced."""
+"""The keys of lines whose values are never changed."""
 
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
@@ -101,10 +101,10 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """The lines of a recording after all replacements; the first `kept` lines were written before.
+        """The lines of a recording after all replacements; the first `kept` lines were already in the file.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
-        cannot be masked in its place, for instance in a zip file; search the lines again.
+        cannot be masked in its place, for instance in a zip file, so the caller must search the lines again.
         """
         made = list(lines)
         if self.replacements:
@@ -210,12 +210,12 @@ def _kinds_in(text: str, own: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One pass over a recording that makes the replacements."""
+    """Makes the replacements in one pass over the lines of a recording."""
 
     accounts: Accounts
     finds: tuple[FindChanges, ...]
     named: bool = False
-    """Whether a value is searched as `name: value`, which is the form of `views_of`, and with its escapes decoded."""
+    """Whether a value is searched as `name: value`, as `views_of` yields it, and also with its escapes decoded."""
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """A copy of the lines with the replacements made."""
@@ -324,7 +324,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Make the replacements in bytes that are no whole frame; each piece of these bytes is given in base64."""
+        """Make the replacements in bytes that are no whole frame. The pieces are base64, as are those in the result."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]
@@ -334,7 +334,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
-    """The functions that find and mask the secrets of these kinds, which are given by name."""
+    """The functions that find and mask the secrets of the kinds with these names."""
     if OWN_SECRET in kinds:
         yield lambda text: _masked(own_spans(text, own))
     for kind in _MASKED:
@@ -356,8 +356,8 @@ def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
     """Apply changes to one text that is split into pieces.
 
-    A replacement as long as the replaced text is split at the same positions; any other one goes into the piece where
-    it begins.
+    A replacement as long as the replaced text is split at the same positions; any other replacement goes into the piece
+    where the replaced text begins.
     """
     at = 0
     for piece in pieces:

@@ -87,7 +87,7 @@ class RecordedExchange:
 
     @property
     def operation(self) -> str:
-        """The AWS operation; method and path for a request that is no Bedrock operation."""
+        """The AWS operation, or the method and path of a request that is no Bedrock operation."""
         return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
 
     @property

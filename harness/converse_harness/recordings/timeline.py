@@ -31,7 +31,7 @@ _COUNTED: Final = {
 
 
 class Piece(NamedTuple):
-    """A piece of a text, and its time in milliseconds after the request; None for texts of the request."""
+    """A piece of a text. `at` is its time in milliseconds after the request, or None for a text of the request."""
 
     at: int | None
     text: str

@@ -149,8 +149,8 @@ else:
         """
         handle = os.open(folder, os.O_RDONLY)
         try:
-            # A network file system may have no such locks. Files are still replaced atomically there, but of two
-            # processes that add to one file at once, one may overwrite the exchanges of the other.
+            # A network file system may have no such locks. Files are still replaced atomically there, but if two
+            # processes add to one file at the same time, one may overwrite the exchanges of the other.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -210,7 +210,7 @@ class SessionWriter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Register a call to be forwarded; `request` is the request of this call, with unmasked secrets."""
+        """Register a call to be forwarded; `request` is the call's request before its secrets were masked."""
         if request is not None:
             remember(*header_secrets(request.headers))
         captured = CapturedExchange(call.request, call.operation, running=True)

@@ -196,7 +196,7 @@ def written(
         waits = dict(body.headers)
         given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
-    # The order of the calls matters: the position of a failure counts events after the order fault was applied.
+    # The order of the calls matters: the position of a failure counts the events that remain after the order fault.
     for placement in placements:
         if placement.fault.level == "events":
             yield _written_breach(placement)
