@@ -1,4 +1,4 @@
-"""Rows that show an exchange to people: the request, then the answer with times, its texts in the received pieces.
+"""Rows that show an exchange to a reader: the request, then the answer with its times and the received pieces of texts.
 
 The answer need not be legal: a part that cannot be interpreted is shown as JSON.
 """

@@ -265,7 +265,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines that replace a file. Equivalent lines from before the first save stay, also at later saves."""
+        """The lines to write in place of a file. Equivalent lines from before the first save stay."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -283,7 +283,10 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """A copy of `safe` in which the line numbers of masks count the additional lines for parts in the file `text`."""
+    """A copy of `safe` with the line numbers that its masks have in the file.
+
+    `text` is the file's text, in which parts have lines of their own.
+    """
     if not safe.masked:
         return safe
     numbers = [number for number, row in enumerate(text.split("\n"), 1) if not row.startswith('{"part"')]

@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived.
+        """Remove a delivery that was written in full or whose stream was reset. Then handle the requests in `arrived`.
 
         `stale`: the next request on this connection causes a reset.
         """
@@ -252,7 +252,8 @@ class Connection(asyncio.Protocol):
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        # A loop, not recursion: a client may send any number of requests at once; each finished answer starts the next.
+        # A loop instead of recursion: each finished answer starts the next one, and a client may send many requests at
+        # once.
         self._events += events
         if self._handling:
             return

@@ -1,4 +1,4 @@
-"""The sending of one answer over a socket: each chunk is written when it is due, together with others that are due."""
+"""Send one answer over a socket: write each chunk when it is due, together with other chunks that are due."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class SocketDelivery:
     _is_due: bool = False
     """Whether the delay of the chunk has passed."""
     _at: int = 0
-    """Number of bytes of the chunk that are written."""
+    """The number of bytes of the chunk that are already written."""
     _batch: int = 0
 
     def __post_init__(self) -> None:

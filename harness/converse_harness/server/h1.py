@@ -1,8 +1,8 @@
 """HTTP/1.1 without I/O: h11 parses requests; answers are written here.
 
 Writing answers through h11 would be too slow (each part of a body passes its state machine) and would reorder headers.
-So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the previous one
-left over.
+So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the previous reader
+did not use.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Http1:
             return []
         try:
             self._h11.receive_data(data)
-        except RuntimeError:  # bytes after the client closed; asyncio never delivers any
+        except RuntimeError:  # bytes arrived after the client closed; asyncio never delivers such bytes
             self.done = True
             return []
         return self._read()

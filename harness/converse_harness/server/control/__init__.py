@@ -222,8 +222,9 @@ def _page(request: Request) -> tuple[int, int]:
 
 
 def _call_json(call: Call) -> dict[str, Any]:
-    """Return a call as JSON: the request as it was sent (blobs in base64) with secret headers masked, and the answer
-    so far.
+    """Return a call as JSON: the request as it was sent, but with secret headers masked, and the answer so far.
+
+    Blobs are base64.
     """
     conversation = _conversation(call)
     return {
