@@ -47,7 +47,7 @@ def identity(path: Path) -> str:
 SUFFIX: Final = ".jsonl"
 
 LONGEST: Final = 200
-"""The maximum length, in bytes, of a file's or folder's name: file systems allow 255, and partial files need more."""
+"""The maximum length, in bytes, of a file's or folder's name. File systems allow 255; a partial file adds a suffix."""
 
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 """The characters allowed in names, as error messages show them. All are ASCII and valid in every file system."""

@@ -38,7 +38,7 @@ _WINDOW = 1 << 20
 
 
 _FRAMES_OF_A_REQUEST = 4
-"""Number of empty frames that each request allows: for its end, a PING, a change of a window or of its priority."""
+"""Number of empty frames that each request allows: its end, for instance, or a PING, or a change of a window."""
 
 _LENGTH = 3
 """Number of bytes at the start of a frame's header that contain the length of the payload."""
@@ -47,8 +47,9 @@ _LENGTH = 3
 class _Connection(H2Connection):
     """h2's connection, for clients that send GOAWAY while they still wait for answers.
 
-    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats it as the end of
-    the connection and refuses to send the rest: https://github.com/python-hyper/h2/issues/1181.
+    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats this frame as
+    the end of the connection and refuses to send the rest of the response:
+    https://github.com/python-hyper/h2/issues/1181.
     """
 
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[H2Event]]:
@@ -228,7 +229,8 @@ class Http2:
         answer = self._open.pop(stream, None)
         if answer is None or answer.headless:
             self._patience -= 1
-        # A request whose reset came in the same bytes is removed from the events: a flood of these is never answered.
+        # A request that was reset in the same bytes is removed from the events, so a flood of such requests is never
+        # answered.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:

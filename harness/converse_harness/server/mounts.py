@@ -55,7 +55,7 @@ class ServerFake(Fake):
         return environ(self._url, os.environ)
 
     def answer(self, request: Request) -> TransportExchange:
-        """Answer a request of the server; called in a thread if the answer may be slow."""
+        """Answer a request that the server received. The server calls this in a thread if the answer may be slow."""
         return self.exchange(request)
 
     def open(self) -> Self:
@@ -121,7 +121,7 @@ class Mounts:
             del self.fakes[prefix]
 
     def answer(self, request: Request) -> MountedAnswer:
-        """Return how to answer a request. The fake receives the request without the prefix in its path."""
+        """Return the MountedAnswer for a request. The fake receives the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])

@@ -28,11 +28,11 @@ class Limits:
     head: int = 65_536
     body: int = 64 * 1024 * 1024
     ahead: int = 262_144
-    """Bytes of requests that arrive while an earlier request is being answered (pipelining)."""
+    """Number of bytes of further requests that may arrive while an earlier request is being answered (pipelining)."""
     streams: int = 1_000
     """Number of concurrent streams on one HTTP/2 connection."""
     resets: int = 200
-    """Number of HTTP/2 streams that the client reset before their answer; each complete answer allows one more."""
+    """Number of HTTP/2 streams that the client may reset before their answer; each complete answer allows one more."""
     empty: int = 1_000
     """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body; more are allowed to a peer that
     sends further requests or body bytes, or receives answers.
@@ -46,7 +46,7 @@ class Limits:
 LIMITS: Final = Limits()
 
 SMALL: Final = 64
-"""Number of body bytes below which a frame or chunk counts as empty: it costs more work than its data is worth."""
+"""A frame or chunk with fewer body bytes counts as empty, because it causes more work than its data is worth."""
 
 
 _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {

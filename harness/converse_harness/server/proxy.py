@@ -78,7 +78,7 @@ class _Relay:
 
     @property
     def taken(self) -> SentChunks:
-        """A new list that is never read: the relay records the pieces of the body itself."""
+        """A new SentChunks that is never read: the relay records the pieces of the body itself."""
         return SentChunks()
 
     def ask(self, upstream: Upstream, request: Request) -> None:
@@ -280,7 +280,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment variables of a ServerFake, with the service's region: clients choose models by the region."""
+        """The environment variables of a ServerFake, with the service's region, by which clients choose models."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
         return {**super().environ, **regions}

@@ -91,7 +91,7 @@ class UpstreamAnswer:
                 self._wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection; only from the reading thread."""
+        """Close the connection. Only the thread that reads the body may call this."""
         self._raw.close()
         self._session.close()
         if self._wire is not None:

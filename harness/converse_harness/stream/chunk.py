@@ -1,6 +1,6 @@
 """Convert a message to the events of a stream.
 
-The message is cut as a model family cuts it, at the given `pieces`, or by a Cutter.
+The message is cut as a model family cuts it, into the given `pieces`, or by a Cutter.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool =
     """Convert a message to events, from messageStart to the last contentBlockStop, with blocks cut by a Cutter.
 
     Raises ReplyError for a block that has no delta in AWS's model. With `strict=False`, such a block becomes one delta
-    with the block's name, as a future kind of block might.
+    with the block's name, because AWS may stream future kinds of blocks in this way.
     """
     return events_of(_cut_in_runs(message, cutter, strict=strict))
 

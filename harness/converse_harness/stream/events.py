@@ -86,8 +86,8 @@ def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
     """Return a frame's event type, its members as plain JSON, and the length of its padding (None without padding).
 
     A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData if the payload is not a JSON object, if
-    the message type is unknown, or if the header with its type is missing. A newer version of the service may send
-    such frames.
+    the message type is unknown, or if the header with the event or exception type is missing. A newer version of the
+    service may send such frames.
     """
     message_type = frame.get(":message-type")
     if message_type == "error":
