@@ -31,7 +31,7 @@ Older versions of botocore lack some of these members. The simplest kind comes f
 """
 
 _USUAL: Final = {"text": 3, "toolUse": 1, "reasoningContent": 2}
-"""Kind of block -> its additional weight in draws. Every kind has weight 1; the rare kinds take longest to draw."""
+"""Kind of block -> the number added to its weight of 1 in draws. The other kinds take longest to draw."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 """Tools that the service runs itself; their results have the type `<name>_result`."""

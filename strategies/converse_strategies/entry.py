@@ -37,7 +37,7 @@ _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "converse_harness.endpoint.call": ("Call", "responses", "calls"),
     "converse_harness.reply.reply": ("Reply", "responses", "replies"),
 }
-"""Module -> its class, and the module and the function of the class's strategy."""
+"""Module -> its class, and the module and the function that make the strategy for this class."""
 
 _MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
 """The modules whose classes are registered with `st.from_type`."""

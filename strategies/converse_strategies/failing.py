@@ -166,10 +166,10 @@ def faulty_replies(
     """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.placement`, and the `case.unmodified`
     one.
 
-    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the order of a reply's
-    events cannot be broken by a fault, blocks of these `kinds` are added. The other arguments are those of `faults`;
-    faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only comes slowly or in
-    other chunks. So a consumer should raise, or return the same result as for `case.unmodified`. Raises
+    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the drawn fault cannot break
+    the order of a reply's events, blocks of these `kinds` are added to the reply. The other arguments are those of
+    `faults`; faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only comes
+    slowly or in other chunks. So a consumer should raise, or return the same result as for `case.unmodified`. Raises
     InvalidArgument, when drawn, as `faults` does, for a reply that already has a fault, and if no fault is left.
 
     >>> from hypothesis import find
@@ -260,7 +260,7 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that affect not the call that they are drawn for, but the call after it; drawn only if selected by name."""
+"""Faults that affect only the call after the faulty answer. They are drawn only if `names` contains them."""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:

@@ -176,7 +176,10 @@ class ByFamily:
         return (given,) if given else cutting.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Return the block's `pieces` (none for an empty input); if not given, cut the JSON as the family does."""
+        """Return the block's `pieces` (possibly none for an empty input).
+
+        Without them, cut the JSON as the family does.
+        """
         given = self.pieces.get(index)
         if given is None:
             return cutting.cut_tool_input(cutting.spell_tool_input(value, self.family), self.family)

@@ -88,7 +88,7 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""State -> the member that carries the text of a delta after which the block stays in this state.
+"""State -> the member with the text of those deltas that do not change this state.
 
 Nearly every event of a stream is such a delta.
 """
