@@ -32,7 +32,7 @@ _MOST_CHARACTERS: Final = 1000
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
-"""Strategy: whether to draw a second guardrail or output. Usually not, as every assessment takes time to draw."""
+"""Strategy for whether a second guardrail or output is drawn: rarely, because each assessment takes time to draw."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
 _TYPE: Final = itemgetter("type")

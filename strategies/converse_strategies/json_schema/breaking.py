@@ -21,10 +21,10 @@ from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]
-"""Function of a keyword's value in the schema and a value; returns replacements that may break the keyword."""
+"""Function that takes a keyword's value in a schema, and a valid value. It returns replacements that may be invalid."""
 
 _FAR: Final = 10_000
-"""maxItems, maxLength and maxProperties from this number on are not broken, because values would be too large."""
+"""A maxItems, maxLength or maxProperties that is not below this number is not broken: the value would be too large."""
 
 _T = TypeVar("_T")
 
@@ -69,7 +69,7 @@ def draw_broken(
 ) -> BrokenValue | None:
     """Draw a value that breaks a schema; return None if every value satisfies the schema.
 
-    If `objects` is true, only objects are considered.
+    If `objects` is true, the drawn value is an object.
     """
     root, choice = plan(function, schema, texts, objects=objects)
     nodes = [*root.known.values()]

@@ -74,7 +74,7 @@ class Alternative:
         return ()
 
     def lack(self) -> Iterable[str]:
-        """The reasons why no value is possible, without reasons inside the Choices of `needs`; empty if none."""
+        """The reasons why no value is possible, except those in the Choices of `needs`; empty if there are none."""
         return ()
 
     def value(self, drawing: Drawing) -> Any:

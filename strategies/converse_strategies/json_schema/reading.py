@@ -89,7 +89,7 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     ),
     "values": ("a list of at least one value", lambda value: is_array(value) and bool(value)),
 }
-"""Kind of a keyword's value -> its description for messages, and a function that checks whether a value is of it."""
+"""Kind of a keyword's value -> its description for messages, and a function that checks a value for this kind."""
 
 
 class Keyword(NamedTuple):
@@ -185,9 +185,10 @@ _KINDS: Final[Mapping[type, str]] = {
 
 
 def key(value: Any) -> object:
-    """A hashable key for a JSON value. Two values have the same key exactly if JSON Schema treats them as equal.
+    """A hashable key for a JSON value.
 
-    For example, 1 and 1.0 are equal; 1 and true are not.
+    Two values have equal keys if, and only if, JSON Schema treats the values as equal. For example, 1 and 1.0 are
+    equal; 1 and true are not.
 
     >>> key({"a": 1, "b": [2]}) == key({"b": [2.0], "a": 1.0}), key(1) == key(True)
     (True, False)

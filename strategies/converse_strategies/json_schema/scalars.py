@@ -18,8 +18,9 @@ APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
 """Keywords that apply other nodes to the same value."""
 
 _FAR: Final = 2**53
-"""How far from 0, or from the only bound, integers are drawn. Every JSON reader represents integers up to 2**53
-exactly.
+"""The largest distance of drawn integers from 0, or from the only bound.
+
+Every JSON reader represents integers up to 2**53 exactly.
 """
 
 _MANY: Final = 10**6
@@ -34,7 +35,7 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """The keyword's value in each node that has it, by path, for example `#/properties/city/minLength`."""
+    """The keyword's value in each node that has the keyword, by path, for example `#/properties/city/minLength`."""
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
