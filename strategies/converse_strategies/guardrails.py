@@ -265,7 +265,7 @@ def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
 
 
 def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
-    """Whether the values are consistent: the higher a filter's strength, the lower the confidence that it detects."""
+    """Whether the values are consistent: a filter of higher strength detects at a lower confidence."""
     confidence, strength = form.get("confidence"), form.get("filterStrength")
     if confidence is None or (strength is None and confidence != "NONE"):
         return True

@@ -253,7 +253,7 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            said = draw(paragraphs)  # also for formats that do not use it, like the size of an image
+            said = draw(paragraphs)  # drawn even if the format does not use it, like the size in `images`
             block["source"] = {"bytes": TEXTS[form](said) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)

@@ -22,7 +22,7 @@ from converse_strategies.leaves import Texts, cached, chosen, composite
 Event = dict[str, Any]
 
 _CUTS: Final = st.binary()
-"""The cut points of one text as one draw; `cut` describes the meaning of the bytes."""
+"""Strategy for the cut points of one text, as one draw; the function `cut` describes the meaning of the bytes."""
 
 _BITS: Final = st.integers(0, 2**32 - 1)
 """The groups of a tool result's items as one draw: if bit n is set, item n is in the same delta as item n - 1."""
@@ -165,9 +165,10 @@ counts; `usage` is drawn in its place, and may have cache counts.
 
 _CONTEXT: Final = 1_000_000
 _TAIL: Final = st.binary(min_size=8, max_size=8)
-"""The end of a stream as one draw. Byte 0 has one bit per member of `_EXTRA`; values from 32 on, seven of eight, select
-no member. Bytes 1 to 3 are the input tokens (modulo `_CONTEXT`, a long context), bytes 4 and 5 the output tokens, and
-bytes 6 and 7 the latency in milliseconds.
+"""Strategy for the end of a stream, as one draw. Byte 0 has one bit per member of `_EXTRA`.
+
+In seven of eight draws this byte is 32 or more, and selects no member. Bytes 1 to 3 are the input tokens (modulo
+`_CONTEXT`, a long context), bytes 4 and 5 the output tokens, and bytes 6 and 7 the latency in milliseconds.
 """
 
 
