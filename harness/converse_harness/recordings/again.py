@@ -14,10 +14,10 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""The keys in the lines of an answer whose values change with each recording."""
+"""Keys of an answer's lines. Each recording has other values for these keys."""
 
 _IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""Members of an answer that contain generated ids; clients send these ids back."""
+"""Members that contain ids which the service generates in an answer. Clients send these ids back in later requests."""
 
 _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
 """Matches the end of a member's or header's name if the value is a duration."""
@@ -65,7 +65,7 @@ def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int,
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
-    """An exchange as text, without the body of its request and without values that change with each recording."""
+    """An exchange as text, without the request's body and without the values that differ in each recording."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
     return "\n".join([_text(asked), *map(_outline, answer)])
@@ -76,11 +76,11 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
-        # A body is one line. Even if its content changed, the line keeps the old ids, `t` and `requestId`.
+        # A body is one line. The old ids, `t` and `requestId` are kept on this line even if the body's content changed.
         same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
         kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
     made = [kept.get(number, line) for number, line in enumerate(new)]
-    # New lines get times that fit between those of the kept lines: times never decrease.
+    # New lines get times between the times of the kept lines around them, because times must not decrease.
     numbers = range(len(made)) if kept else ()
     for order, fitting in (reversed(numbers), min), (numbers, max):
         limit: int | None = None
@@ -159,7 +159,7 @@ def _outlines_with_ids(value: Any) -> list[str]:
 
 
 def _outline(line: Line) -> str:
-    """A line of an answer as text, without the values that change with each recording."""
+    """A line of an answer as text, without the values that differ in each recording."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])

@@ -41,8 +41,9 @@ class CapturedExchange:
     """One forwarded call and its answer; a transport sets the fields while the answer arrives.
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived, each with its
-    time; every chunk of HTTP/1.1 is one part. `failure` is the kind of failure if the call got no answer. `ended` is
-    None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended` means nothing.
+    time; every chunk of an HTTP/1.1 answer is one part. `failure` is the kind of failure if the call got no answer.
+    `ended` is None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended`
+    means nothing.
     """
 
     request: Request
@@ -139,7 +140,7 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     else:
         yield head | body_members("body", data)
     if captured.running and not captured.is_complete():
-        # Recorded as if the client had disconnected here: the rest of the answer is not in the recording.
+        # The answer is still running: record it as if the client had disconnected here.
         at = captured.pieces[-1][1] if captured.pieces else captured.head_at
         yield {"t": _ms(at), "end": "closed by client"}
     elif captured.ended is not None:

@@ -100,7 +100,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether a line is a `contentBlockDelta` event with its time and padding, as nearly all lines are."""
+    """Whether a line is a `contentBlockDelta` event with only a time and a padding, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
         return (

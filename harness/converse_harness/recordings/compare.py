@@ -39,10 +39,10 @@ _MANY: Final = 2000
 
 
 class Difference(NamedTuple):
-    """One place where two values differ: its path, its old value and its new value. A missing value is ABSENT.
+    """One place where two values differ: the path of the place, the old value and the new value.
 
-    `was` is the path of the place in the old value. Its indexes differ from those of `path` if earlier list items were
-    added or removed.
+    A missing value is ABSENT. `was` is the path of the place in the old value. The indexes in `was` differ from the
+    indexes in `path` if earlier list items were added or removed.
     """
 
     path: Path
@@ -165,7 +165,9 @@ def path_text(path: Sequence[Step]) -> str:
 
 
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
-    """Two differing values, each on one line; long texts are cut around the difference. Secrets are masked.
+    """Return two differing values as text, each on one line.
+
+    Long texts are cut around the difference; secrets are masked.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
@@ -220,7 +222,7 @@ _TIMES: Final = frozenset({"t"})
 """The keys of a line whose values are times."""
 
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
-"""The keys of a line whose values differ by chance in each recording, such as padding and request ids."""
+"""Keys of a line with values that differ by chance in each recording, such as padding and request ids."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ Path = tuple[str | int, ...]
 
 
 class View(NamedTuple):
-    """A text with the number of its line, its path in the JSON of that line, and the encodings around it.
+    """A text in a recording: the number of the line, the path in the line's JSON, and the encodings that were decoded.
 
-    `binary`: whether the text is binary data such as an image. Apparent escapes or JSON in such data are accidental and
-    are not decoded.
+    `binary`: whether the text is binary data such as an image. Escapes or JSON in binary data are accidental and are
+    not decoded.
     """
 
     text: str
@@ -33,7 +33,7 @@ class View(NamedTuple):
 
 
 class Joined:
-    """Several views, with their texts joined: one search in a long text is faster than many searches in short texts.
+    """The joined texts of several views: one search in a long text is faster than many searches in short texts.
 
     `text` is the joined text. `searched` is `text` without runs of base64 that are too long to be secrets. `view_at`
     accepts positions in both.
@@ -241,8 +241,8 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 def _as_whole(view: View) -> Iterator[View]:
     """The text decoded with each encoding of WHOLE by itself, and with all of them one after the other.
 
-    A text that was already decoded with one of them is decoded only with the same one again, or with all of them: there
-    are too many other orders.
+    A text that was already decoded with one of these encodings is decoded only with the same encoding or with all:
+    there are too many other orders.
     """
     last = view.form[-1] if view.form else ""
     made = view.text

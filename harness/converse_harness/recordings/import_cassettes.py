@@ -76,7 +76,7 @@ def _parts(uri: str) -> tuple[str, str, str]:
 class Imported:
     """The result of importing one cassette, with a verdict per exchange.
 
-    `alone` maps a host to the number of its interactions that were ignored. `masked` lists the places where secrets
+    `alone` maps a host to the number of ignored interactions with this host. `masked` lists the places where secrets
     were masked; it is empty if no secret was masked.
     """
 
@@ -181,7 +181,7 @@ _MASKED: Final = re.compile(
 _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
 )
-"""Response headers that describe the transfer to the recorder; a replay sends the standard ones instead."""
+"""Response headers that describe only the transfer to the recorder. A replay sends its standard headers instead."""
 
 
 class _Unreadable(ValueError):
@@ -255,7 +255,7 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
     """
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(GZIP):
-        coding = "gzip"  # the header was masked; neither JSON nor a frame begins with these bytes
+        coding = "gzip"  # the header was masked; only gzip data begins with these bytes, never JSON or a frame
     # The body may be decoded already, although the header still names an encoding.
     if not body or coding in ("", "identity") or _frame_length(body, 0) or _parsed(body) is not None:
         return body

@@ -116,9 +116,10 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
 
 
 def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
-    """The leaks in file order; of several with the same line, path and kind, only the one with the fewest encodings.
+    """The leaks in file order.
 
-    A leak that is split over lines is left out if another leak has the same path and kind.
+    If several have the same line, path and kind, only one with the fewest encodings is kept. A leak that is split over
+    lines is left out if another leak has the same path and kind.
     """
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
@@ -213,7 +214,7 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 
 
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
-    """Each account id in a group of texts: its view, the id, and the parts of its ARN before and after the id."""
+    """Yield each account id in a group of texts: the view, the id, and the parts of the ARN before and after the id."""
     for _, found in matches(group.searched, ACCOUNTS):
         start, end = secret_span(found)
         resource = _RESOURCE.match(group.searched, end)

@@ -25,7 +25,7 @@ FORMS: Final = ("", "Text", "Base64")
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
-    """The key and the value that keep a body on a line, in the most readable form that gives the same bytes again.
+    """The key and the value that store a body on a line, in the most readable form that gives the same bytes again.
 
     >>> body_members("body", b'{"message":"no"}'), body_members("body", b'{"message": "no"}')
     ({'body': {'message': 'no'}}, {'bodyText': '{"message": "no"}'})
@@ -128,7 +128,7 @@ def dump(line: Mapping[str, Any]) -> str:
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The type of the event on a line of a stream and its members as JSON; None for a line without an event."""
+    """The type and the JSON members of the event on a line of a stream; None for a line without an event."""
     for key, value in line.items():
         if key not in EVENT_KEYS:
             return key, value
@@ -197,7 +197,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """The line of an event, without the bytes kept beside it if they decode to another event."""
+    """The line of an event. If the exact bytes on the line decode to another event, they are removed."""
     found = event_of(line)
     came = None if found is None else _came(found[0], line)
     if found is None or came is None or _reads_as(came, *found, line.get("p")):
@@ -206,7 +206,7 @@ def without_contradiction(line: Line) -> Line:
 
 
 def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
-    """The keys for an unusual frame: its payload as text if only the payload is unusual, otherwise the whole frame."""
+    """The keys for an unusual frame: `payload` with the text if only the payload is unusual, otherwise `frame`."""
     if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
         try:
             return {"payload": frame.payload.decode()}

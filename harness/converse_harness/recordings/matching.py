@@ -99,7 +99,7 @@ _LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """The members that contain ids in a body that is no Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""The members whose values are not compared, only their presence, in a body that is no Converse conversation."""
+"""In a body that is no Converse conversation, only the presence of these members is compared, not the values."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
@@ -177,7 +177,7 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
-    """A copy of a match key, with the same replacements as in a recording and with numbered account ids."""
+    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids."""
     from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
@@ -217,7 +217,7 @@ def _without_accounts(text: str, like: str | None = None) -> str:
 
 
 def with_accounts_equal(value: object) -> Any:
-    """A JSON value with its account ids numbered, so that other account ids do not matter. Raises RecursionError."""
+    """A JSON value with numbers in place of account ids, so that other ids compare as equal. Raises RecursionError."""
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 

@@ -1,4 +1,4 @@
-"""Images, documents, videos and audio beside a recording, each in a separate file with its hash as the name.
+"""Images, documents, videos and audio beside a recording. Each is in a separate file, whose name is the file's hash.
 
 In the recording `trip.jsonl`, `{"$media": "trip.media/9f86d081884c7d65.png"}` replaces the base64 of such bytes: an
 object where AWS has a string. A recorded object that itself has this key is written one level deeper,
@@ -50,7 +50,7 @@ def folder_of(recording: Path) -> str:
 
 
 def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[str, bytes]]:
-    """The lines with references in place of long media, and the bytes of these media by file name.
+    """Return the lines with references in place of long media, and a map from file names to the bytes of these media.
 
     A file name is relative to the recording's folder. AWS's model defines which members are media; in a body that the
     model does not describe, for instance of InvokeModel, every base64 string is media. Media in an event whose exact

@@ -37,7 +37,7 @@ _RULES: Final[Mapping[Match, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A recording while it is played; `used` contains for each exchange the numbers of the calls that it answered.
+    """A recording while it is played. For each exchange, `used` contains the numbers of the calls that it answered.
 
     Both functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key`
     returns the text that a rule compares. `again` is the command that records the session again.

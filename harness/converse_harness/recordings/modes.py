@@ -1,4 +1,4 @@
-"""The record modes, as in vcrpy: a session is played, recorded, or both, and then saved or set aside."""
+"""The record modes, as in vcrpy: a session is played, recorded, or both. A recorded session is saved or set aside."""
 
 from __future__ import annotations
 

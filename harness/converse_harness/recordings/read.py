@@ -94,7 +94,7 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange made of these lines; `at` is the line number, in the file, of the first of them."""
+    """The exchange made of these lines; `at` is the number of the first line in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
@@ -146,8 +146,8 @@ class Rows:
     def as_written(self, number: int) -> Line:
         """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
-        # For speed, because a file may have thousands of lines: decode the line as if it were one plain JSON object.
-        # Only a line for which this fails is read again with all checks.
+        # A file may have thousands of lines, so decode the line as one plain JSON object, which is fast. If this fails,
+        # read the line again with all checks.
         try:
             value, end = _scan(row, 0)
         except (ValueError, RecursionError, StopIteration):
@@ -290,7 +290,10 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """The lines of the answer to the call on line `at`; if there is no answer, the next line, whatever it is."""
+        """The lines of the answer to the call on line `at`.
+
+        If there is no answer, the next line of any kind is returned.
+        """
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 

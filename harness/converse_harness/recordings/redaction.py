@@ -119,7 +119,7 @@ class Redaction:
         """A request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
 
         Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
-        A recorded request already contains the replacements; use `normalised` of an empty Redaction for it.
+        A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
         """
         if self.replacements:
             request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
@@ -179,10 +179,11 @@ class Cleaned(NamedTuple):
 
 
 def without_secrets(text: str, own: Collection[str]) -> Cleaned:
-    """A text with its secrets masked; `own` contains the secrets of this process, found even with their middle cut out.
+    """Mask the secrets in a text.
 
-    If a secret cannot be masked alone (in a zip file, for instance), its whole line is masked. If the secret is split
-    into pieces, all lines of JSON are masked. If this is not enough, the whole text is masked.
+    `own` contains the secrets of this process, which are found even if shortened by "...". If a secret cannot be masked
+    alone (in a zip file, for instance), its whole line is masked. If the secret is split into pieces, all lines of JSON
+    are masked. If this is not enough, the whole text is masked.
 
     >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
     'AWS_ACCESS_KEY_ID is ***'
@@ -305,7 +306,7 @@ class _Work:
         return data if new == inner else gzip.compress(new, mtime=0)
 
     def _raw(self, data: bytes) -> bytes:
-        """Make the replacements in a frame, whose checksums are then computed again, or in any other bytes."""
+        """Make the replacements in a frame and compute the frame's checksums again, or make them in any other bytes."""
         try:
             frame = decode(data)
         except DamagedData:
@@ -379,7 +380,7 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """The changes that mask these spans; spans that overlap get one mask together."""
+    """The changes that mask these spans. Overlapping spans are masked as one span."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

@@ -92,7 +92,7 @@ def _remove_abandoned(folder: Path, before: float) -> None:
 
 
 def store(path: Path, lines: Sequence[Line]) -> str:
-    """Write lines that contain no secrets to a file, and their media to files beside it; returns the file's text.
+    """Write lines without secrets to a file, and the media of these lines to files beside it. Returns the file's text.
 
     Raises OSError; then the old file is unchanged, and no new file is left behind.
     """
@@ -129,7 +129,7 @@ if sys.platform == "win32":
         with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
             is_locked = False
             while not is_locked:
-                with suppress(OSError):  # msvcrt.locking gives up after ten seconds; the loop tries again
+                with suppress(OSError):  # msvcrt.locking raises OSError after ten seconds; the loop then tries again
                     msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
                     is_locked = True
             try:
@@ -143,7 +143,7 @@ else:
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock this folder against other processes and threads; the lock ends with its process.
+        """Lock this folder against other processes and threads. The system removes the lock if the process ends.
 
         The lock is on the folder itself: no lock file is left behind, and no locked file is ever removed.
         """
@@ -296,7 +296,7 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
     """The exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
 
-    Of several equal exchanges, the last ones count as those of this writer.
+    If several exchanges are equal, the last of them count as exchanges of this writer.
     """
     left, others = own.copy(), list[RecordedExchange]()
     for exchange in reversed(exchanges):
