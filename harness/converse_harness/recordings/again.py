@@ -149,7 +149,7 @@ def _ids(value: Any) -> Iterator[str]:
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """The objects with ids in a line of an answer, ordered by key and index, each as a text without its ids."""
+    """Each object with ids in a line of an answer, as a text without the ids. The order is by key and index."""
     if is_object(value):
         own = [_text(_without_chance(value))] if _IDS & value.keys() else []
         value = [value[key] for key in sorted(value)]

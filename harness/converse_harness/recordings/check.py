@@ -115,7 +115,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """The errors in a line's keys and values; the keys of `more` are allowed beside those of the kind."""
+    """The errors in a line's keys and values. The keys of the line's kind and the keys of `more` are allowed."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:

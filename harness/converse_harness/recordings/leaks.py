@@ -75,7 +75,10 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, yield its events except contentBlockDelta, preceded by the line number of the first of them."""
+    """For each stream, yield a line number and the events except contentBlockDelta.
+
+    The number is that of the first event.
+    """
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)

@@ -79,7 +79,7 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 
 def put_back(line: Line, folder: Path) -> Line:
-    """A line with its media read from their files; `folder` is the folder of the recording. Raises DamagedMedia."""
+    """A line with the media in place of the references; `folder` is the recording's folder. Raises DamagedMedia."""
     return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 

@@ -223,7 +223,7 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""How the lines of calls, parts and answers begin, unless somebody changed their spaces or the order of their keys."""
+"""The lines of calls, parts and answers begin like this, unless somebody changed spaces or the order of keys."""
 
 _MASKED: Final = '"masked"'
 

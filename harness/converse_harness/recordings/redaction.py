@@ -171,7 +171,7 @@ def _check(given: Any, new: Any) -> None:
 
 
 class Cleaned(NamedTuple):
-    """A text with masked secrets, the kinds of these secrets, and their values as spelled in the original text."""
+    """A text with masked secrets, the kinds of the secrets, and the secrets as spelled in the original text."""
 
     text: str
     kinds: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ _ADVICE: Final = (
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written: its number in the session, from 0, its operation or method, and its secrets."""
+    """An exchange that is not written. `number` counts from 0; `asked` is the operation, or the HTTP method."""
 
     number: int
     asked: str

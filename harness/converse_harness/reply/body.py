@@ -17,7 +17,7 @@ from converse_harness.stream.grammar import ERROR_FRAME, kind
 from converse_harness.stream.http import HttpResponse
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
-"""Placeholder toolUseId of a toolUse block without one; the Endpoint replaces it with a generated id."""
+"""Placeholder for a missing toolUseId in a toolUse block; the Endpoint replaces the placeholder with a generated id."""
 
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
@@ -66,7 +66,7 @@ class ErrorBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BareBody:
-    """An answer of which only the bytes are known: it is damaged, or its operation is not Converse or ConverseStream.
+    """An answer known only as bytes: the answer is damaged, or the operation is neither Converse nor ConverseStream.
 
     `summary` describes the answer in a few words.
     """
@@ -125,7 +125,7 @@ UNPACED: Final = Pace()
 
 
 _LOOKED_AT: Final = 4000
-"""The number of characters to which a text is cut before its secrets are masked; far fewer of them are shown."""
+"""A text is cut to this number of characters before its secrets are masked. Far fewer characters are shown."""
 
 
 def shorten(text: str, width: int = 60) -> str:

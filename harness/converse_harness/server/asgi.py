@@ -30,7 +30,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
-"""Number of bytes after which the sender of an answer lets other tasks of the event loop run."""
+"""After this number of bytes, the sender of an answer lets other tasks of the event loop run."""
 
 _THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
 """Headers that the app does not send, because the server manages the connection. The server also adds `Date`."""

@@ -1,4 +1,4 @@
-"""One client connection: it detects the version of HTTP, and passes bytes between the socket and Http1 or Http2."""
+"""One client connection. It detects the HTTP version, and passes bytes between the socket and Http1 or Http2."""
 
 from __future__ import annotations
 
@@ -221,7 +221,10 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def answers_for(self, owner: object) -> bool:
-        """Whether an answer of this owner is in progress, even if it sends nothing now; any thread may call this."""
+        """Whether an answer of this owner is in progress, even if no bytes are being sent.
+
+        Any thread may call this method.
+        """
         return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
 
     def fileno(self) -> int:

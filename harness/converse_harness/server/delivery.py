@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
-"""Number of bytes after which a delivery lets other tasks of the event loop run."""
+"""After this number of bytes, a delivery lets other tasks of the event loop run."""
 
 WAITING: Final = Chunk(b"", math.inf)
 """Placeholder for a chunk that has not arrived yet."""
 
 
 class Arriving(Iterator[Chunk]):
-    """Iterates over the pieces of a body that arrive while the answer is being sent; yields WAITING if the next piece
-    has not arrived.
+    """Iterates over the pieces of a body that arrive while the answer is being sent.
+
+    Yields WAITING if the next piece has not arrived.
 
     Another thread appends to `pieces` and then calls `came`, which calls `waker` if WAITING was yielded before.
     """

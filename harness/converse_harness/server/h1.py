@@ -164,7 +164,7 @@ class Http1:
         return len(data)
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer; return the event of the next request, if it has arrived already."""
+        """End an answer. Return the event of the next request, if this request has arrived already."""
         if self._chunked and not self._silent:
             self._out.append(b"0\r\n\r\n")
         self._answering = False

@@ -64,9 +64,9 @@ class _Connection(H2Connection):
 class _Frames(FrameBuffer):
     """h2's buffer of received bytes, with two additional limits.
 
-    The length of a frame is checked as soon as it arrives; h2 itself first waits for the whole frame, up to 16 MB. The
-    number of empty frames (no headers, less than SMALL bytes of data) is limited, because each costs as much work as a
-    full one.
+    The length of a frame is checked as soon as the length arrives; h2 itself first waits for the whole frame, up to 16
+    MB. The number of empty frames (no headers, less than SMALL bytes of data) is limited, because an empty frame causes
+    as much work as a full one.
     """
 
     def __init__(self, patience: int) -> None:
@@ -117,7 +117,7 @@ class _DueAnswer:
 
 
 class Http2:
-    """One connection with many requests at a time, each on its own stream."""
+    """One connection with many requests at a time. Each request has its own stream."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False

@@ -62,7 +62,10 @@ class ConverseServer:
         self.recent: deque[ServerFake] = deque(maxlen=1)
         """The fake that was opened last; earlier ones are not kept, because a hypothesis test opens hundreds."""
         self.on_ended: Callable[[ServerFake, Call], None] | None = None
-        """A function that the server's thread calls when an answer of a scripted fake ends; it must not block."""
+        """A function that the server's thread calls when an answer of a scripted fake ends.
+
+        The function must not block.
+        """
         self._mounts = Mounts(self._control)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 

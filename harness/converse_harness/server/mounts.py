@@ -26,7 +26,7 @@ Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 
 
 class ServerFake(Fake):
-    """A fake Bedrock with its own URL on a ConverseServer; it answers every client that uses the URL.
+    """A fake Bedrock with its own URL on a ConverseServer. The fake answers every client that uses this URL.
 
     It is open from the start. `close`, or the end of its `with` block, closes it and cuts its running answers.
     """

@@ -1,6 +1,6 @@
 """The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals.
 
-Http1 and Http2 have the same methods: they convert received bytes to events, and answers to bytes. If their attribute
+Http1 and Http2 have the same methods, which convert received bytes to events, and answers to bytes. If the attribute
 `done` is true, nothing more will be received or answered, and the connection must be closed once the pending bytes are
 written. If `unread` is true, the client may still be sending.
 """
@@ -59,7 +59,7 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
 
 
 class Arrived(NamedTuple):
-    """A whole request arrived on this stream of the connection (Http1 numbers its requests as streams)."""
+    """A whole request that arrived on the stream with this number. In Http1 this is the number of the request."""
 
     stream: int
     request: Request
@@ -82,7 +82,10 @@ Event = Arrived | HttpRefused | Left
 
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
-    """Return the answer to a request that cannot be accepted, in AWS's form, so that every client can parse it."""
+    """Return the answer to a request that cannot be accepted.
+
+    The answer has AWS's form, so that every client can parse it.
+    """
     status = status if status in _REFUSALS else 400
     name, message = _REFUSALS[status]
     said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)

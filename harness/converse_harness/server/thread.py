@@ -146,8 +146,9 @@ class ServerThread:
             loop.call_soon(ready.set)
             loop.run_forever()
             loop.remove_reader(bound)
-            # The loop needs one or two turns to add an accepted connection to `connections` and to remove a cut one.
-            # If the server closed earlier, asyncio would lose track of the open sockets of these connections.
+            # The loop needs one or two turns to add an accepted connection to `connections`, and to remove a cut
+            # connection. If the server closed earlier, asyncio would lose track of the open sockets of these
+            # connections.
             while self.connections or asyncio.all_tasks(loop):
                 for connection in [*self.connections]:
                     connection.cut()
@@ -224,9 +225,10 @@ def _in_url(host: str) -> str:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket.
+    """Bind a port and return the listening socket.
 
-    It is created with IPPROTO_TCP; otherwise asyncio would not set TCP_NODELAY, and each stream would take 40 ms more.
+    The socket has the protocol IPPROTO_TCP; without it, asyncio would not set TCP_NODELAY, and each stream would take
+    40 ms more.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -56,7 +56,7 @@ LOST: Final = "the credentials of this environment could not be renewed: {error}
 
 
 class UpstreamAnswer:
-    """An answer of the service. Its head has been read; iterating over `pieces()` reads its body."""
+    """An answer of the service. The head of the answer has been read; iterating over `pieces()` reads the body."""
 
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
@@ -77,7 +77,7 @@ class UpstreamAnswer:
                 yield from self._raw.read_chunked(decode_content=False)
             else:
                 yield self._raw.read(decode_content=False)
-        except Exception as error:  # urllib3's; its cause holds the bytes of an incomplete piece
+        except Exception as error:  # an error of urllib3: its `__cause__` contains the bytes of an incomplete piece
             if isinstance(error.__cause__, http.client.IncompleteRead) and error.__cause__.partial:
                 yield error.__cause__.partial
             raise

@@ -28,7 +28,7 @@ CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
 
 
 class Deltas(NamedTuple):
-    """A run of contentBlockDelta events of one block that differ only in their text.
+    """Successive contentBlockDelta events of one block that differ only in the text.
 
     `member` is the member of the delta that carries the text: "text", "toolUse" or "reasoningContent".
     """
@@ -86,8 +86,9 @@ def chunk(
 
     `stop_reason` defaults to `tool_use` if the message has a tool use for the client, otherwise to `end_turn`. `pieces`
     maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
-    cut off a tool use at the end of the message, its pieces may be incomplete. `family` decides how other blocks are
-    cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be streamed.
+    cut off a tool use at the end of the message, the pieces of this tool use may be incomplete. `family` decides how
+    other blocks are cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be
+    streamed.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -132,11 +133,11 @@ class Cutter(Protocol):
     """The interface for cutting a message's blocks into deltas; `index` is the block's position in the message."""
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut the text of a text or citations block into deltas, at least one, and return them in runs."""
+        """Cut the text of a text or citations block into one or more deltas. Return these deltas in runs."""
         ...
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a reasoning text into deltas, at least one, and return them in runs."""
+        """Cut a reasoning text into one or more deltas. Return these deltas in runs."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:

@@ -46,9 +46,9 @@ class Frames(list[bytes]):
 
 @dataclass(slots=True, eq=False)
 class StreamChunks(Iterable[Chunk]):
-    """The chunks of a stream without faults, one frame each.
+    """The chunks of a stream without faults. Each chunk is one frame.
 
-    `first` is the pause in seconds before the first chunk, `each` the pause before each further one. `runs` yields
+    `first` is the pause in seconds before the first chunk, `each` the pause before each further chunk. `runs` yields
     all frames except the last one, in lists. Frames are encoded on demand, at most once, and are also appended to
     `frames`. `last` takes the number of frames before the final chunk; it returns the final chunk, or None.
     """
@@ -68,7 +68,7 @@ class StreamChunks(Iterable[Chunk]):
         return self._with(iter(self.frames.events()))
 
     def without_events(self) -> Iterator[Chunk]:
-        """Iterate over the same chunks with `event` None; only the last chunk keeps its event."""
+        """Iterate over the same chunks, but with None as `event`. Only the last chunk has its event."""
         return self._with(repeat(None))
 
     def _with(self, events: Iterator[Event | None]) -> Iterator[Chunk]:

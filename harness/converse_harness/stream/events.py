@@ -74,7 +74,7 @@ def standard_frame(name: str, payload: bytes) -> bytes:
 
 
 def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
-    """Decode a frame. Return its AWS event dict and the length of its padding (None without padding).
+    """Decode a frame. Return the AWS event dict, and the length of the padding (None without padding).
 
     Blobs become bytes. Raises the errors of `read_event`.
     """

@@ -87,9 +87,10 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
 
 
 def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list[bytes]:
-    """Build one frame per item of `rests`. All frames have the same headers; each payload is `start` plus the item.
+    """Build one frame per item of `rests`.
 
-    This is fast for the many deltas of a stream, because the CRC of the shared bytes is computed only once.
+    All frames have the same headers; a frame's payload is `start` plus the item. This is fast for the many deltas of a
+    stream, because the CRC of the shared bytes is computed only once.
     """
     beginnings = _beginnings(header_block, start)
     return [

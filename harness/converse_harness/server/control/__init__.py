@@ -286,6 +286,6 @@ def _unused(fake: ServerFake) -> list[str]:
 
 
 def _problem_text(problem: Exception) -> str:
-    """Return the message of an exception with secrets masked; unless the exception is ours, its type comes first."""
+    """Return the message of an exception with secrets masked. The type precedes it unless the exception is our own."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")
