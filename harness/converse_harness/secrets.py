@@ -179,7 +179,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each of these secrets in a text; a short secret counts only as a whole word."""
+    """Yield the start and end of each of the secrets `own` in a text. A short secret counts only as a whole word."""
     for value in own:
         for each in {value, value.encode().decode("latin-1")}:
             at = text.find(each)

@@ -78,8 +78,8 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
     """Make a function that returns a strategy; this strategy imports the module `place` at its first draw.
 
-    If `name` is TABLE, the entry `key` of the module's table makes the strategy; otherwise the module's function `name`
-    makes it.
+    If `name` is TABLE, the entry `key` of the module's table makes the strategy. Otherwise the module's function `name`
+    makes the strategy.
     """
 
     def load(_: object) -> SearchStrategy[Any]:

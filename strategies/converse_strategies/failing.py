@@ -179,7 +179,7 @@ def faulty_replies(
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
-    # The fault is drawn before the reply, because hypothesis often gives the last draws their smallest values.
+    # The fault is drawn before the reply, because hypothesis often draws the smallest values last.
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
@@ -232,8 +232,9 @@ def _selected(
 ) -> tuple[Fault, ...]:
     """The faults of these names and levels that all of these transports and operations can express.
 
-    Timed faults get a short duration. An endless fault stays endless if `names` or no `transports` are given, or if all
-    transports are in process, where the client's timeout takes no time. Some faults are included only by name.
+    Timed faults get a short duration. An endless fault stays endless if `names` are given, if no `transports` are
+    given, or if all transports are in process, where the client's timeout takes no time. Some faults are included only
+    by name.
     """
     known = chosen(function, "names", names, tuple(FAULTS))
     of_levels = chosen(function, "levels", levels, FAULT_LEVELS)

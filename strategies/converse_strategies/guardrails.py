@@ -222,7 +222,7 @@ def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
-    """Draw the lists of a policy, at least one of them with entries."""
+    """Draw the lists of a policy. At least one of these lists has entries."""
     lists = {name: each.member.name for name, each in bedrock.member("GuardrailAssessment", policy).members.items()}
     fillable = tuple(name for name, entry in lists.items() if _forms(entry, actions))
     filled = draw(sampled(fillable))

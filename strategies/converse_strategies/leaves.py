@@ -57,7 +57,7 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
 
 @cached
 def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
-    """Strategy for one of the values; shrinks to the first value."""
+    """Strategy for one of the values. It shrinks to the first value."""
     return st.sampled_from(values)
 
 

@@ -63,7 +63,7 @@ def messages(
 
 
 class Used:
-    """The state shared by the messages of one request: the document names, and the number of blocks of each kind."""
+    """State that all messages of one request share: the document names, and the number of blocks of each kind."""
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
@@ -174,7 +174,7 @@ def conversations(
 
 
 class _Turn(NamedTuple):
-    """An answer and the user's next message; `tools` are the tool uses, each with its result."""
+    """An answer and the user's next message. `tools` contains pairs of a tool use and the result of this tool use."""
 
     messages: list[Message]
     tools: list[tuple[dict[str, Any], dict[str, Any]]]

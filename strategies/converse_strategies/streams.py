@@ -25,7 +25,7 @@ _CUTS: Final = st.binary()
 """Strategy for the cut points of one text, as one draw; the function `cut` describes the meaning of the bytes."""
 
 _BITS: Final = st.integers(0, 2**32 - 1)
-"""The groups of a tool result's items as one draw: if bit n is set, item n is in the same delta as item n - 1."""
+"""Strategy for the grouping of a tool result's items into deltas: if bit n is set, items n - 1 and n share a delta."""
 
 _LONGEST: Final = 16
 _SKIPS: Final = 224
@@ -45,7 +45,7 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`."""
+    """A message, and the events of one way to cut the message: `assemble(case.events).message == case.message`."""
 
     message: dict[str, Any]
     events: list[Event]
@@ -159,8 +159,9 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "usage": metadata.token_usages,
     "trace": metadata.traces,
 }
-"""Strategies for members of ConverseResponse that only some answers have. Every answer has a plain usage without cache
-counts; `usage` is drawn in its place, and may have cache counts.
+"""Strategies for members of ConverseResponse that only some answers have.
+
+Every answer has a plain usage without cache counts; the drawn `usage` replaces it, and may have cache counts.
 """
 
 _CONTEXT: Final = 1_000_000
@@ -217,7 +218,7 @@ def stream_events(
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
-    """Draw one block, or the two blocks of a server tool, each with its events.
+    """Draw one block, or the two blocks of a server tool. Return each block with the events of the block.
 
     Blocks and events are drawn by the same strategy, so that hypothesis shrinks them together.
     """

@@ -180,7 +180,7 @@ _KEYWORDS: Final[Mapping[str, str]] = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""Member of ConverseResponse -> its parameter in `reply.message`; other parameters have the name of their member."""
+"""Member of ConverseResponse -> parameter of `reply.message`. For all other members both names are the same."""
 
 Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 """The name of a function of `reply` or method of Reply, its positional arguments, and its keyword arguments."""

@@ -78,7 +78,10 @@ class Connection(asyncio.Protocol):
         self._stale = False
         self._linger = _LINGER
         self._draining = False
-        """Whether all answers are written, and input is discarded so that a client still sending can read them."""
+        """Whether all answers are written and the connection is about to close.
+
+        Until then input is discarded, so that a client that is still sending can read the answers.
+        """
 
     # Callbacks of asyncio
 

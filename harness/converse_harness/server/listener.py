@@ -60,7 +60,7 @@ class ConverseServer:
         self.settings: Settings = {}
         """The default settings of new fakes."""
         self.recent: deque[ServerFake] = deque(maxlen=1)
-        """The fake that was opened last; earlier ones are not kept, because a hypothesis test opens hundreds."""
+        """The fake that was opened last. Earlier fakes are not kept, because a hypothesis test opens hundreds."""
         self.on_ended: Callable[[ServerFake, Call], None] | None = None
         """A function that the server's thread calls when an answer of a scripted fake ends.
 

@@ -105,7 +105,10 @@ class MountedAnswer(NamedTuple):
 
 
 class Mounts:
-    """The open fakes of a server by the prefix of their paths; the fake with the prefix "" answers all other paths."""
+    """The open fakes of a server by path prefix.
+
+    The fake with the prefix "" answers all paths that no other fake answers.
+    """
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}

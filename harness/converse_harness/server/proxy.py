@@ -1,4 +1,4 @@
-"""A recording fake behind the server: it forwards each call to the real service and saves the call after its end."""
+"""A fake that forwards each call of a server to the real service, and saves the call in a recording."""
 
 from __future__ import annotations
 

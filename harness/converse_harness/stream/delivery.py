@@ -94,7 +94,7 @@ class SentChunks:
     started: float = 0.0
     """The arrival time of the request, on the same clock as `times`."""
     times: array[float] = field(default_factory=lambda: array("d"))
-    """The time of each received chunk: first of the received chunks in `_frames`, then of those in `chunks`."""
+    """The times of the received chunks: first the chunks in `_frames`, then the chunks in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     _frames: Frames | None = None
 

@@ -83,7 +83,7 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
 
 
 def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
-    """Return a frame's event type, its members as plain JSON, and the length of its padding (None without padding).
+    """Return the event type of a frame, the members as JSON, and the length of the padding (None without padding).
 
     A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData if the payload is not a JSON object, if
     the message type is unknown, or if the header with the event or exception type is missing. A newer version of the

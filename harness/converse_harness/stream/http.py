@@ -23,7 +23,7 @@ class Request:
 
 
 ConnectionFailure = Literal["connection refused", "connect timeout", "read timeout", "connection closed"]
-"""The failures of a connection that happen instead of an HTTP response."""
+"""The failures of a connection that replace an HTTP response."""
 
 
 Break = Literal["connection reset", "connection closed", "stalled"]
@@ -35,8 +35,8 @@ class Chunk(NamedTuple):
 
     `delay` is the number of seconds to wait before the bytes are sent. `event` is the AWS event dict that the bytes
     encode (None for a JSON body). If a fault puts several events into one chunk, `more` are the events after the first.
-    Chunk is a named tuple, because one is made for every event, and making a frozen dataclass takes three times as
-    long.
+    Chunk is a named tuple for speed: one Chunk is made for every event, and making a frozen dataclass takes three times
+    as long.
     """
 
     data: bytes
@@ -48,7 +48,7 @@ class Chunk(NamedTuple):
 JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
 STREAM_HEADERS: Final = ("Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId")
 ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
-"""The three tuples are the headers of JSON, stream and error answers, in recorded order; `Date` precedes them."""
+"""The names of the headers of JSON, stream and error answers, in recorded order. `Date` comes before these headers."""
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"

@@ -161,7 +161,10 @@ ANNOTATIONS: Final = frozenset(
 """Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too."""
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
-"""The keywords that a schema under `not` may have, besides annotations. They exclude few values, so few draws fail."""
+"""The keywords that a schema under `not` may have, besides annotations.
+
+These keywords exclude few values, so few draws fail.
+"""
 
 
 def kind(value: object) -> str:
@@ -286,7 +289,7 @@ class Node:
         return self.known.get(path) or Node(path, reduce(getitem, steps, self._value), self.known)
 
     def children(self, keyword: str) -> list[Node]:
-        """The nodes for the schemas in the list under a keyword, such as `anyOf`; empty without this keyword."""
+        """The nodes for the schemas in the list under a keyword, such as `anyOf`; empty if the keyword is missing."""
         return [self.child(keyword, index) for index in range(len(self.keywords.get(keyword, ())))]
 
     def target(self) -> Node:

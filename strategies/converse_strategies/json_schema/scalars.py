@@ -74,7 +74,7 @@ class _Bounds:
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
         """The smallest and largest n for which n * step is within the bounds.
 
-        In place of a missing bound, n is at most `far` away from 0, or from the other bound if this reaches further.
+        Without a bound, n is at most `far` away from 0, or from the other bound if that bound is itself too far away.
         """
         low, high = -far, far
         if self.low is not None:
