@@ -1,4 +1,4 @@
-"""Hypothesis' entry point: adds the classes of `converse_harness.types`, Reply, Response and Call to `st.from_type`.
+"""Hypothesis' entry point: makes `st.from_type` draw Reply, Response, Call and the classes of `converse_harness.types`.
 
 Hypothesis calls `register` in every process that imports hypothesis. So `register` imports neither the classes nor
 their strategies: a class is registered when its module is imported, and its strategy is loaded at the first draw.

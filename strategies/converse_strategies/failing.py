@@ -179,7 +179,7 @@ def faulty_replies(
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
-    # The fault is drawn before the reply, because hypothesis often draws the smallest values last.
+    # The fault is drawn before the reply, because hypothesis often makes the last draws as small as possible.
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:

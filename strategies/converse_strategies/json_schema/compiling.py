@@ -31,7 +31,7 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """One combination of a schema's branches: a value must satisfy all `nodes`, and no node in `wrong`.
+    """One combination of a schema's branches: a value must satisfy every node in `nodes`, and no node in `wrong`.
 
     The keywords `$ref`, `allOf`, `anyOf`, `oneOf` and `not` of `nodes` are ignored: the Compiler has resolved them.
     """

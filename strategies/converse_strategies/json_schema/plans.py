@@ -36,10 +36,10 @@ _TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The state of a draw: with `full`, all optional parts are drawn; with `smallest`, no optional recursive parts are.
+    """The state of a draw. With `full`, all optional parts are drawn.
 
-    `path` contains the recursive Choices around the current part, the outermost first. `turns` is one list for the
-    whole value, with one item per recursive Choice drawn so far.
+    With `smallest`, no optional recursive part is drawn. `path` contains the recursive Choices around the current part,
+    the outermost first. `turns` is one list for the whole value, with one item per recursive Choice drawn so far.
     """
 
     draw: st.DrawFn

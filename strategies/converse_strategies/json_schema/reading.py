@@ -293,7 +293,7 @@ class Node:
         return [self.child(keyword, index) for index in range(len(self.keywords.get(keyword, ())))]
 
     def target(self) -> Node:
-        """The node to which `$ref` refers. Raises InvalidArgument if there is nothing at this place in the schema."""
+        """The node to which `$ref` refers. Raises InvalidArgument if the schema has nothing at the path in `$ref`."""
         reference = str(self.keywords["$ref"])
         path = "#" + unquote(reference[1:])
         if path in self.known:

@@ -74,7 +74,7 @@ class _Bounds:
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
         """The smallest and largest n for which n * step is within the bounds.
 
-        Without a bound, n is at most `far` away from 0, or from the other bound if that bound is itself too far away.
+        Without a bound, n is at most `far` away from 0 or from the other bound, whichever reaches further.
         """
         low, high = -far, far
         if self.low is not None:
