@@ -146,7 +146,7 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether this module can draw a policy: automated reasoning, or only lists of entries that have an action."""
+    """Whether this module can draw a policy: automated reasoning, or a policy of lists whose entries have an action."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
@@ -311,7 +311,7 @@ def _draw_metrics(draw: st.DrawFn, used: Collection[str]) -> dict[str, Any]:
 
 
 def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
-    """Draw the units of all policies with a single draw: each digit of the drawn number is the units of one policy."""
+    """Draw the units of all policies with a single draw. Each digit of the drawn number counts one policy's units."""
     names = bedrock.shape("GuardrailUsage").members
     number = draw(st.integers(0, _MOST_UNITS ** len(names) - 1))
     usage: dict[str, int] = {}

@@ -244,7 +244,7 @@ def _tool_start(event: Event) -> dict[str, Any] | None:
 
 def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
     """Draw the members of a ConverseResponse besides the message: always usage and metrics, sometimes other members."""
-    tail = draw(_TAIL)  # one draw instead of five, because draws are most of the cost of a short stream
+    tail = draw(_TAIL)  # one draw instead of five, because a short stream spends most of its time in draws
     chosen = tail[0] if tail[0] < 1 << len(_EXTRA) else 0
     given, answered = int.from_bytes(tail[1:4], "big") % _CONTEXT, int.from_bytes(tail[4:6], "big")
     options: dict[str, Any] = {

@@ -59,7 +59,7 @@ class CapturedExchange:
 
     @property
     def body(self) -> bytes:
-        """The bytes of the body that have arrived."""
+        """The part of the body that has arrived."""
         return b"".join(piece for piece, _ in self.pieces)
 
     @property
@@ -101,7 +101,7 @@ def with_faults(lines: Sequence[Line]) -> list[Line]:
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """The line of a call with the keys of `more`, placed before the request, which may be long."""
+    """Add the keys of `more` to the line of a call. They come before the request, because the request may be long."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 

@@ -32,7 +32,7 @@ class _Mapped(dict[Any, Any]):
 
 
 class Shallow(Resolver):
-    """Limits the depth of nesting, because PyYAML's composer recurses for each level and could overflow the stack."""
+    """Limits the nesting depth. PyYAML's composer calls itself for each level, and could overflow the stack."""
 
     depth = 0
 

@@ -1,4 +1,4 @@
-"""The differences between two JSON values or two recordings, by path, and their display in a few lines."""
+"""Find the differences between two JSON values or two recordings, and display these differences in a few lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 _WIDTH: Final = 72
-"""The maximum number of characters shown of a value."""
+"""The maximum number of characters of a value that are shown."""
 
 _BEFORE: Final = 24
 """The maximum number of characters shown before the first character that differs."""
@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The indexes of two corresponding items of two lists; None for an item without a counterpart."""
+    """The indexes of two corresponding items of two lists. An index is None if the other item has no counterpart."""
 
     old: int | None
     new: int | None

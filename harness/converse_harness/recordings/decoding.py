@@ -1,4 +1,4 @@
-"""Find every text in a recording, also one that is encoded or compressed inside another text, or split into pieces."""
+"""Find every text in a recording, including texts that are encoded, compressed or split into pieces."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """Key of an object -> name of its value: the key itself or, for the key `value`, the text at the key `name`."""
+    """Map each key of an object to a name for the value: the key itself or, for the key `value`, the text at `name`."""
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
 

@@ -19,7 +19,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 
 LARGE: Final = 64 * 1024
-"""The number of characters from which a text is searched separately; shorter texts are searched together."""
+"""Texts with at least this number of characters are searched one by one; shorter texts are searched together."""
 
 _MAX_DECODED: Final = 64 * 1024 * 1024
 """The maximum number of bytes that are decompressed from one piece of compressed data."""
@@ -116,7 +116,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """Possible numbers of characters missing before a long run: 0, and each that makes its middle or end text."""
+    """The possible numbers of missing characters before a long run: 0, and each with which a sample decodes to text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),

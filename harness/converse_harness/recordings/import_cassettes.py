@@ -129,7 +129,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
-    """A verdict per exchange: the answer replayed from the written file, compared with the cassette's answer."""
+    """Yield a verdict per exchange: compare the answer replayed from the written file with the cassette's answer."""
     both = zip(read(target).exchanges, tracks.captured, tracks.reserialised, strict=True)
     for number, (exchange, captured, reserialised) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded

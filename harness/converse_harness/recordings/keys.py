@@ -20,7 +20,7 @@ LONGEST: Final = 10_000_000_000
 """The largest valid number on a line: 115 days in milliseconds. A larger one must be a mistake."""
 
 _SAID: Final = 60
-"""The maximum number of characters of a value in a message."""
+"""Messages show at most this number of characters of a value."""
 
 _FAILURES: Final = get_args(ConnectionFailure)
 

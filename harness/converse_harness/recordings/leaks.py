@@ -50,7 +50,7 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
 
 
 def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
-    """The secrets in the texts that `levels` yields for a recording, each place once."""
+    """The secrets in the texts that `levels` yields for a recording. Each place is returned once."""
     found: dict[Leak, None] = {}
     for group in texts:
         for view, kind in _secrets_in(group, own):

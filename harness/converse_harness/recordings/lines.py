@@ -44,7 +44,7 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """The key and the value that keep the body of a request. JSON stays JSON, because its exact bytes do not matter."""
+    """The key and the value that store the body of a request. JSON is stored as JSON: the exact bytes do not matter."""
     try:
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):

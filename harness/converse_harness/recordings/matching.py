@@ -71,12 +71,12 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The kinds of system blocks, each once and sorted."""
+    """The kinds of system blocks, sorted and without duplicates."""
     return sorted({_kind_of(block) for block in objects_of(conversation.get("system"))})
 
 
 def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The names of the tools offered, sorted."""
+    """The sorted names of the tools that a request offers."""
     return sorted(map(_tool, objects_of(member_of(conversation, "toolConfig", "tools"))))
 
 
@@ -274,7 +274,7 @@ input of tools, their schemas, media, and the inference settings."""
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
-    """The values that must be equal for a rule, by their names in PARTS."""
+    """The values that a rule requires to be equal, by the names of the parts in PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 

@@ -26,7 +26,7 @@ MARK: Final = f'"{KEY}"'
 """A text that every recording with media files contains."""
 
 THRESHOLD: Final = 4096
-"""The length, in characters, of the longest base64 that stays on its line."""
+"""Base64 with more characters than this is moved from the line to a media file."""
 
 FOLDER_SUFFIX: Final = ".media"
 

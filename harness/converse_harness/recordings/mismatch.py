@@ -1,4 +1,4 @@
-"""The explanation why no exchange of a recording answers a call: nearest exchange, differences, advice."""
+"""Explain why no exchange of a recording answers a call: nearest exchange, differences, advice."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class _Names:
         yield from [*parts, made | {"request": left} if left else made, *answer]
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
-        """The name of a part. The line of a new part is added to `parts`."""
+        """Return the name of a part. If the part is new, its line is added to `parts`."""
         key = kind, _text(value)
         if key not in self._known and kind == MESSAGE and is_object(value) and value.get("role") == "assistant":
             self._know_answers()

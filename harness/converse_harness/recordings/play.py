@@ -99,15 +99,15 @@ class Playing(Queue):
         self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
 
     def next(self, call: Call) -> Slot | None:
-        """The exchange that answers a call; with "shape", an unplayed exchange with an equal request is preferred.
+        """The exchange that answers a call. With "shape", an unplayed exchange with an equal request comes first.
 
         The search uses an index, because a client may make thousands of calls.
         """
         if not self.slots:
             return None
         exact = self.recording.match == "exact"
-        # Finding account ids and signatures in a request is the slowest step, and few requests contain any: search
-        # without first.
+        # Finding account ids and signatures in a request is the slowest step, and few requests contain any. So the
+        # first search leaves this step out.
         found = None if self.recording.replaces else self._next(call, numbered=False)
         if found is None and (exact or self.recording.replaces):
             found = self._next(call, numbered=True)

@@ -184,7 +184,7 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """The JSON object on an unusual line. Raises DamagedRecording with the reason if there is none."""
+    """The JSON object on an unusual line. Raises DamagedRecording with the reason if the line is no JSON object."""
     row = row.strip(" \t\r")
     if not row:
         raise DamagedRecording(path, number, "this line is empty.", "Delete it.")

@@ -170,9 +170,9 @@ class ForwardedExchange:
     call: Call
     captured: CapturedExchange
     response: HttpResponse = _UNANSWERED
-    """Empty: the real service sends the answer."""
+    """Always empty, because the real service sends the answer."""
     taken: SentChunks = field(default_factory=SentChunks)
-    """Empty: `captured` contains the sent chunks."""
+    """Always empty, because `captured` contains the sent chunks."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the answer ended; only the first report counts."""
@@ -265,7 +265,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines to write in place of a file. Equivalent lines from before the first save stay."""
+        """The lines to write to a file. A line from before the first save stays if the new line is equivalent."""
         if self.exact:
             return lines
         if path not in self._replaced:

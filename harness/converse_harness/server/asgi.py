@@ -150,7 +150,7 @@ class _Answer:
                 with suppress(OSError):
                     await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            reader.end("cut")  # the server cancelled the answer; without effect if the answer has ended
+            reader.end("cut")  # needed if the server cancelled the answer; no effect if the answer has ended
 
     async def _sent(self) -> bool:
         """Send the head and all chunks; return False if the client disconnected."""

@@ -53,7 +53,7 @@ class Arriving(Iterator[Chunk]):
                 raise StopIteration
             if self._asleep:
                 return WAITING
-            self._asleep = True  # and look again: a piece that arrived just before did not call `waker`
+            self._asleep = True  # then look again, because a piece that has just arrived did not call `waker`
 
     def came(self, *, end: bool = False) -> None:
         """Note that a piece, or the end of the body, has arrived."""

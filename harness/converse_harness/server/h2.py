@@ -38,7 +38,7 @@ _WINDOW = 1 << 20
 
 
 _FRAMES_OF_A_REQUEST = 4
-"""Number of empty frames that each request allows: its end, for instance, or a PING, or a change of a window."""
+"""Number of empty frames that a client may send per request, for instance a PING or a change of a window."""
 
 _LENGTH = 3
 """Number of bytes at the start of a frame's header that contain the length of the payload."""
@@ -107,7 +107,7 @@ class _Request(NamedTuple):
 
 @dataclass(slots=True)
 class _DueAnswer:
-    """The state of the answer on a stream. `unfinished`: the request was refused before its end."""
+    """The state of the answer on a stream. `unfinished`: the request was refused before all of it arrived."""
 
     silent: bool = False
     """Whether the body is omitted, because the method is HEAD."""
@@ -138,7 +138,7 @@ class Http2:
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
         self._open: dict[int, _DueAnswer] = {}
-        """Stream -> the state of its answer, until the answer is complete."""
+        """Stream -> state of the answer. The entry is removed when the answer is complete."""
         self._patience = limits.resets
         self._leaving = False
 

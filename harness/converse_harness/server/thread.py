@@ -36,7 +36,7 @@ _NOT_LOOPBACK: Final = (
 _NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
 _LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
 _FAREWELL: Final = 1.0
-"""Timeout in seconds: how long `stop` waits for running script functions, and `cut` for its resets."""
+"""Timeout in seconds: how long `stop` waits for running script functions, and how long `cut` waits for resets."""
 
 
 class ServerThread:

@@ -26,7 +26,7 @@ LONGEST_PADDING: Final = 61
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
 _ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
-"""Depth of the text in a delta -> for each length of the padding, the last characters of the payload."""
+"""Depth of the text in a delta -> the last characters of the payload, indexed by the length of the padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:

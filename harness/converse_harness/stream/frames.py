@@ -100,7 +100,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """Length of the payload after `start` -> the bytes of the frame up to the end of `start`, and their CRC."""
+    """Length of the payload after `start` -> the frame's bytes up to the end of `start`, and the CRC of these bytes."""
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()

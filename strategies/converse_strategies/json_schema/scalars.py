@@ -61,7 +61,7 @@ def _where(nodes: Sequence[Node]) -> str:
 
 
 class _Bounds:
-    """The tightest bounds for numbers: `low` and `high` are (number, whether it is inclusive), or None for no bound."""
+    """The tightest bounds for numbers: `low` and `high` are (number, is inclusive), or None if there is no bound."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         def bounds(keyword: str, exclusive: str) -> list[tuple[float, bool]]:

@@ -184,7 +184,7 @@ SCRIPTING: Final = ("script", "when", "always")
 """The members of a body that contain replies."""
 
 ANSWERS: Final = ("script", "always")
-"""The members of an item of `when` that contain the replies to calls that meet its condition."""
+"""The members of an item of `when` that contain replies. Calls that meet the item's condition get these replies."""
 
 
 def conditions() -> list[str]:
