@@ -68,7 +68,7 @@ ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
 
 
 def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
-    """Return a kind of secret that begins with one of the prefixes `begins`. `rest` matches the text after it."""
+    """Return a SecretKind for secrets that begin with one of `begins`. `rest` matches the text after the prefix."""
     # The lookbehind follows the prefix, because `re` searches quickly for a pattern that begins with literal text.
     any_of = "|".join(rf"{begin}(?<![A-Za-z0-9]{begin})" for begin in map(re.escape, begins))
     return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source)

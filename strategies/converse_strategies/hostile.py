@@ -83,7 +83,7 @@ def hostile_stream_events(
 
 @cache
 def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
-    """Return the fewest blocks of these kinds that make the fault `name` possible in a stream, or None."""
+    """Return the fewest blocks of these kinds that make the fault `name` possible; None if no blocks do."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
         if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):

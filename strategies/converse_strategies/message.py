@@ -92,7 +92,10 @@ def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
-    """Draw the content of one user message. `used` counts the blocks of the request, because Bedrock limits them."""
+    """Draw the content of one user message.
+
+    `used` counts the blocks of the request, because Bedrock limits their number.
+    """
     content: list[Block] = []
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):

@@ -29,7 +29,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     """Return the lines of the new session, but with the old session's line in place of each unchanged line.
 
-    Every line of a call, old or new, contains the whole request. An event, head or end counts as unchanged if only its
+    A call's line, old or new, contains the whole request. An event, head or end counts as unchanged if only its
     padding, time or ids differ. The old ids of unchanged lines also replace the new ids in later requests. If every
     line is unchanged, the old header is kept, too.
 
@@ -72,7 +72,7 @@ def _fingerprint(exchange: Sequence[Line]) -> str:
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """The lines of the new answer, with the old line in place of each that differs only in padding, times or ids."""
+    """The new answer's lines, with the old line in place of each line that differs only in padding, times or ids."""
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):

@@ -101,7 +101,7 @@ def with_faults(lines: Sequence[Line]) -> list[Line]:
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """Add the keys of `more` to the line of a call. They come before the request, because the request may be long."""
+    """Add the keys of `more` to the line of a call. The keys come before the request, which may be long."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 

@@ -103,7 +103,7 @@ def load(text: str) -> Any:
 
 
 class _Values:
-    """Converts each node once and counts the values. Each alias counts all values of its node again."""
+    """Converts each node once and counts the values. Each alias of a node counts all values of this node again."""
 
     def __init__(self) -> None:
         self._made: dict[yaml.Node, tuple[Any, float]] = {}

@@ -219,7 +219,7 @@ def other_models(header: Line) -> Collection[FindingKind]:
 
 
 def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
-    """The violations in an answer, each with the offset of its line from the line of the call.
+    """Yield each violation in an answer as text, with the distance in lines from the line of the call.
 
     `allowing` are the kinds of findings to ignore.
     """

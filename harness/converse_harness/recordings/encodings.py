@@ -83,7 +83,7 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
 
 
 def undone(text: str) -> Iterator[tuple[str, list[int]]]:
-    """Yield the text decoded with each encoding of single characters, and its map to positions in the original text.
+    """Yield the text decoded with each encoding of single characters, and a map to positions in the original text.
 
     The map contains the original position of each character and of the end.
     """
@@ -172,7 +172,7 @@ def _is_binary(data: bytes) -> bool:
 def _in_frames(data: bytes) -> Iterator[str]:
     """The texts in the headers of complete frames.
 
-    In the raw bytes, the length before a text can look like its first letter.
+    In the raw bytes, the length before a text can look like the first letter of this text.
     """
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return

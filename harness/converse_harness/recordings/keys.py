@@ -17,7 +17,7 @@ from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
-"""The largest valid number on a line: 115 days in milliseconds. A larger one must be a mistake."""
+"""The largest valid number on a line: 115 days in milliseconds. A larger number must be a mistake."""
 
 _SAID: Final = 60
 """Messages show at most this number of characters of a value."""
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 
 
 class Type(NamedTuple):
-    """The type of a key's value: its description in messages, and its test."""
+    """The type of a key's value: a description for messages, and a function that tests whether a value has the type."""
 
     words: str
     test: Callable[[Any], bool]
@@ -146,7 +146,7 @@ TYPES: Final[Mapping[str, Type]] = {
 
 
 class LineKind(NamedTuple):
-    """A kind of line: its name in messages, and its keys by name."""
+    """A kind of line: the name of the kind in messages, and the keys of such a line by name."""
 
     called: str
     keys: Mapping[str, Key]

@@ -77,7 +77,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
     """For each stream, yield a line number and the events except contentBlockDelta.
 
-    The number is that of the first event.
+    The line is that of the first of these events.
     """
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):

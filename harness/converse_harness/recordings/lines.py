@@ -197,7 +197,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """The line of an event. If the exact bytes on the line decode to another event, they are removed."""
+    """The line of an event. If the exact bytes on the line decode to another event, these bytes are removed."""
     found = event_of(line)
     came = None if found is None else _came(found[0], line)
     if found is None or came is None or _reads_as(came, *found, line.get("p")):

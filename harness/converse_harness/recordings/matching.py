@@ -223,7 +223,7 @@ def with_accounts_equal(value: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a match key: its description, how to read it, and the rules that require it to be equal."""
+    """A part of a match key: a description, a function that reads the part, and the rules that compare the part."""
 
     what: str
     of: Callable[[MatchKey], Any]

@@ -74,7 +74,7 @@ def open_session(
 class Unrecorded(Queue):
     """The queue of a missing recording.
 
-    It answers no call, so only a test that makes a call fails without its recording.
+    The queue answers no call. So a test without a recording fails only if the test makes a call.
     """
 
     def __init__(self, name: str, why: tuple[str, str]) -> None:

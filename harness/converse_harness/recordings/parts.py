@@ -131,7 +131,7 @@ def _conversation(
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
     """The object in a request that contains the messages, and a function that replaces this object.
 
-    The function takes another object and returns the request with it.
+    The function takes a new object, and returns the request with the new object in this place.
     """
     asked = request.get("input")
     inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None

@@ -325,7 +325,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Make the replacements in bytes that are no whole frame. The pieces are base64, as are those in the result."""
+        """Make the replacements in bytes that are no whole frame. The given and the returned pieces are base64."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]

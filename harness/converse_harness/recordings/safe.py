@@ -22,7 +22,10 @@ _ADVICE: Final = (
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written. `number` counts from 0; `asked` is the operation, or the HTTP method."""
+    """An exchange that is not written because of its `leaks`.
+
+    `number` counts from 0; `asked` is the operation or method.
+    """
 
     number: int
     asked: str

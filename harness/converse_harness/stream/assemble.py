@@ -1,4 +1,4 @@
-"""The function `assemble` joins the events of a stream into a Response. It is the inverse of `chunk`."""
+"""The function `assemble` joins the events of a stream into a Response, and is the inverse of `chunk`."""
 
 from __future__ import annotations
 

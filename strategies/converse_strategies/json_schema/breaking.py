@@ -126,7 +126,7 @@ def _from(draw: st.DrawFn, some: list[_T]) -> list[_T]:
 
 
 def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Path, Node, Any]]:
-    """Yield (path, node, value at the path) for every place in a value and each schema node that applies to it."""
+    """Yield (path, node, value at the path) for every place in a value and each node that applies to the place."""
     here = list(dict.fromkeys(each for node in nodes for each in applying(node, value)))
     for node in here:
         yield path, node, value

@@ -286,6 +286,6 @@ def _unused(fake: ServerFake) -> list[str]:
 
 
 def _problem_text(problem: Exception) -> str:
-    """Return the message of an exception with secrets masked. The type precedes it unless the exception is our own."""
+    """Return an exception's message with secrets masked. The exception's type comes first unless it is our own."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")
