@@ -80,7 +80,7 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
 # The secrets of this process
 
 _LONG_ENOUGH: Final = 16
-"""A value of at least this length is masked even inside a word, and even if it contains only digits, for example."""
+"""A value of at least this length is masked even inside a word, and even if it is, for example, only digits."""
 
 _SHORTEST: Final = 8
 

@@ -215,8 +215,8 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", formats, sources))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    # Only PNG uses the size and the colour, but all formats draw them: hypothesis takes the value with the fewest draws
-    # for the simplest, and the simplest image should be a PNG.
+    # Only PNG uses the size and the colour, but all formats draw them: hypothesis treats the value with the fewest
+    # draws as the simplest, and the simplest image should be a PNG.
     height, width = divmod(draw(_SIZES), _SIDE)
     row = draw(_COLOURS).to_bytes(3) * (width + 1)
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}

@@ -115,11 +115,11 @@ class _Renamed:
         return True
 
     def in_answer(self, value: Any) -> Any:
-        """A line of an answer, or a value in such a line, with old ids in place of the new ones."""
+        """A line of an answer, or a value in such a line, with old ids in place of the new ids."""
         return mapped(value, lambda key, each: self._old.get(each, each) if _is_id(key, each) else self.in_answer(each))
 
     def in_call(self, call: Line) -> Line:
-        """The line of a call, with old ids in place of the new ones anywhere in the request."""
+        """The line of a call, with old ids in place of the new ids anywhere in the request."""
         if not self._old:
             return call
         return call | {key: self._in(call[key]) for key in ("request", "requestText") if key in call}

@@ -1,4 +1,4 @@
-"""The captured exchange of a forwarded call, and its conversion to lines of a recording."""
+"""The captured exchange of a forwarded call, and the conversion of this exchange to lines of a recording."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:
-    """The lines of one exchange. If its answer is illegal, the line of the call gets `faults` with the reasons."""
+    """The lines of one exchange. If the answer is illegal, the line of the call gets `faults` with the reasons."""
     call, *answer = lines
     faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]

@@ -16,7 +16,7 @@ _MAX_REPEATED: Final = 1_000_000
 """Maximum number of values that aliases may repeat in one file; a few lines of YAML could repeat billions of values."""
 
 _LONGEST_NUMBER: Final = 100
-"""Maximum length of a number in characters. Python may fail to print a longer one, or need minutes to parse it."""
+"""Maximum length of a number in characters. Python may fail to print a longer number, or need minutes to parse it."""
 
 _SAFE: Final = SafeConstructor()
 
@@ -26,7 +26,7 @@ class BadYaml(ValueError):
 
 
 class _Mapped(dict[Any, Any]):
-    """A mapping with the number of its first line, from 1."""
+    """A mapping. `line` is the number of the mapping's first line, from 1."""
 
     line = 1
 

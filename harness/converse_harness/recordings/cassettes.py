@@ -46,7 +46,7 @@ class NoCassette(CannotImport):
 
 
 class OtherTool(NoCassette):
-    """A session that a tool other than vcrpy recorded; `tool` is its name."""
+    """A session that a tool other than vcrpy recorded; `tool` is the name of the tool."""
 
     def __init__(self, path: object, tool: str) -> None:
         advice = "Record the session again with converse-harness, or with vcrpy."

@@ -1,7 +1,8 @@
 """Checks that lines are a valid recording, and that AWS could have sent the recorded answers.
 
 In a valid recording each line has the keys of its kind, and the kinds follow each other in a legal order. AWS could
-have sent an answer if its events are in order and it matches AWS's model or the known additions to this model.
+have sent an answer if the events are in order and if the answer matches AWS's model or the known additions to this
+model.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """The errors within one line; `at` is its number in the file, `calls` the number of calls before it.
+    """The errors within one line; `at` is the line's number in the file, `calls` counts the calls before the line.
 
     `newer`: the recording was made with a newer botocore, which may have more operations.
     """
@@ -294,7 +295,7 @@ def _stream_problems(
         if order is not None and order.state in usual:
             text = order.more_text(line.get("contentBlockDelta"))
             if text is not None and (text.isascii() or is_text(text)):
-                # This delta continues a block, as nearly all events do: it needs no check against the model.
+                # This delta continues a block, as nearly all events do. Such a delta needs no check against the model.
                 order.position += 1
                 continue
         found = event_of(line)

@@ -214,7 +214,7 @@ def lines_of(difference: Difference) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """A text with its unprintable characters escaped, for instance those that move the cursor."""
+    """Escape the unprintable characters of a text, for instance characters that move the cursor."""
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
@@ -240,11 +240,11 @@ class Compared:
 
 
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
-    """The exchanges of two sessions in pairs, with their differences.
+    """Return the exchanges of two sessions in pairs, with the differences of each pair.
 
     Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. Exchanges with equal
-    request and outcome are paired first; then those with an equal request, those with an equal shape, and those with an
-    equal operation and model.
+    request and outcome are paired first. Then exchanges with an equal request are paired, then with an equal shape, and
+    then with equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)

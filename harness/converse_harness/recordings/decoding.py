@@ -257,7 +257,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """The texts of the JSON in a view, and the texts that are split over several of its JSON values."""
+    """The texts of the JSON values in a view, and the texts that are split over several of these values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):
@@ -274,7 +274,10 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """The name before a value, such as `password: `, or "". A base64 secret of Kubernetes is recognised by its name."""
+    """The name before a value, such as `password: `, or "".
+
+    Only the name shows that a base64 value of Kubernetes is a secret.
+    """
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""
     found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)

@@ -110,7 +110,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
         part = "A" * missing + run
         part = part[:-1] if len(part) % 4 == 1 else part  # a last group of one character encodes no byte
         yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
-    # To search a large run for hex is slow, so a large run is decoded only if all of it is hex.
+    # A search for hex in a large run is slow, so a large run is decoded only if the whole run is hex.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 

@@ -198,7 +198,7 @@ def _status_of(response: Mapping[str, Any]) -> int:
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """The bytes of a body, and whether they were serialised again because the recorder kept only parsed JSON.
+    """The bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
 
     Raises _Unreadable.
     """

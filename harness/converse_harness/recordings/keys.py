@@ -262,7 +262,7 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def said(value: object) -> str:
-    """A value as it appears in a message: its JSON, shortened."""
+    """The text of a value in a message: shortened JSON."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."

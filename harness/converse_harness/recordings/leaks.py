@@ -168,7 +168,7 @@ def stand_in(number: int) -> str:
 
 
 class Accounts:
-    """The account ids of a recording with their stand-ins; `changes` returns the replacements for a text."""
+    """The account ids of a recording, with a stand-in for each. `changes` returns the replacements for a text."""
 
     def __init__(self, stand_ins: Mapping[str, str]) -> None:
         self.stand_ins = stand_ins
@@ -181,7 +181,7 @@ class Accounts:
         return bool(self._all)
 
     def changes(self, text: str) -> list[Change]:
-        """The positions of account ids in a text, with their stand-ins."""
+        """The changes that replace the account ids in a text with the stand-ins."""
         return [(found.start(), found.end(), self._all[found[0]]) for found in self._pattern.finditer(text)]
 
     def number(self, value: int) -> int:
@@ -190,9 +190,10 @@ class Accounts:
 
 
 def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """The account ids in the texts of a recording. The first `kept` lines already contain stand-ins, and keep them.
+    """The account ids in the texts of a recording.
 
-    If an ARN in these lines contains a stand-in, the account of the same ARN in a later line gets this stand-in.
+    The first `kept` lines already contain stand-ins, which stay unchanged. If an ARN in these lines contains a
+    stand-in, the account of the same ARN in a later line gets this stand-in.
     """
     stand_ins: dict[str, str] = {}
     arns: dict[tuple[str, str], str] = {}

@@ -185,7 +185,10 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences that prevent a match by the rule. With "shape", differing messages are shown with their texts."""
+    """The differences that prevent a match by the rule.
+
+    With "shape", the differences between messages contain the texts of the messages.
+    """
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
         found = list(differences(old, new))

@@ -112,7 +112,7 @@ class SavedRecording:
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
 
-    A session without answers is not saved, and its old file stays unchanged.
+    A session without answers is not saved; the old file stays unchanged.
     """
     from converse_harness.recordings.safe import said_of_masked
 

@@ -170,7 +170,7 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """The line of a call with its whole request; `at` is the line number in the file. Raises MissingPart."""
+        """The line of a call with the whole request; `at` is the line number in the file. Raises MissingPart."""
         if "parts" not in call:
             return call
         request = call.get("request", {})

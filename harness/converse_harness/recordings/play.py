@@ -67,7 +67,7 @@ class Recording:
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """The text that a rule compares for the request of an exchange; it is computed once."""
+        """The text that a rule compares for the request of an exchange. Each text is computed only once."""
         known = self._keys.get((rule, numbered, number))
         if known is None:
             known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
@@ -80,7 +80,7 @@ class Recording:
 
     @property
     def replaces(self) -> bool:
-        """Whether the redaction replaces texts, so that recorded texts may differ from those that were sent."""
+        """Whether the redaction replaces texts, so that recorded texts may differ from the texts that were sent."""
         return self.redaction is not None and bool(self.redaction.replacements)
 
 
@@ -193,9 +193,9 @@ def recording(
 
     `match` is the rule by which an exchange answers a call: "order", "exact" or "shape". `pace` is "recorded" or the
     factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they are
-    also made in a call before it is compared. Raises DamagedRecording for a file that is no recording, ReplyError for a
-    missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that are replayed
-    unchanged.
+    also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
+    ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that
+    are replayed unchanged.
     """
     factor = check_how(match, pace)
     where = Path(path)

@@ -158,7 +158,7 @@ class Rows:
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
-        """The JSON object on a line, with its media read from their files. Raises DamagedRecording."""
+        """The JSON object on a line, with the media from the media files. Raises DamagedRecording."""
         line = self.as_written(number)
         if not self._has_media:
             return line
@@ -268,7 +268,7 @@ class _OpenFile(Rows):
         self._parts = Parts(named, self._part, self._answered)
 
     def exchanges(self) -> Iterator[RecordedExchange]:
-        """The exchanges; each one is read when its `call` or `answer` is first used."""
+        """The exchanges. An exchange is read when its `call` or `answer` is first used."""
         for number, at in enumerate(self.starts, 1):
             yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
 

@@ -140,7 +140,10 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream. They are StreamChunks, which is sent faster, if each chunk is one event without pause."""
+    """The chunks of a stream.
+
+    If each chunk is one event without a pause, the result is StreamChunks, which is sent faster.
+    """
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
     if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):

@@ -189,10 +189,10 @@ AnyExchange = Exchange | ForwardedExchange
 class SessionWriter:
     """The forwarded calls of a session and their answers. Several threads may use one writer at the same time.
 
-    `save` writes them to `path`, any number of times. `before` are the exchanges that the file already contained. If
-    `keeps` is true, `save` first reads the file again, because another process may have added exchanges to it.
-    `redaction` makes the replacements. Unless `exact` is true, a line that differs from the old line only in padding,
-    times or ids is written as the old line.
+    `save` writes the calls and answers to `path`; it may be called any number of times. `before` are the exchanges that
+    the file already contained. If `keeps` is true, `save` first reads the file again, because another process may have
+    added exchanges to it. `redaction` makes the replacements. Unless `exact` is true, a line that differs from the old
+    line only in padding, times or ids is written as the old line.
     """
 
     path: Path

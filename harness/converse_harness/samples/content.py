@@ -43,7 +43,7 @@ RESULT: Final = {"toolUseId": ID, "content": [RESULT_CONTENT], "status": "succes
 
 QUESTION: Final = {"role": "user", "content": [{"text": _QUESTION}]}
 MESSAGE: Final = {"role": "assistant", "content": [{"text": LOOK_FIRST}, {"toolUse": TOOL_USE}]}
-"""The answer to QUESTION; all its blocks can be streamed."""
+"""The answer to QUESTION. All blocks of this answer can be streamed."""
 
 MESSAGES: Final = [
     QUESTION,

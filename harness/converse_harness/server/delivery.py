@@ -149,7 +149,7 @@ class SocketDelivery:
             self._begin()
 
     def _end(self, outcome: CallOutcome) -> None:
-        """Set the outcome unless it is already set, and report it to the exchange if sending has started."""
+        """Set the outcome unless it is already set. If sending has started, report the outcome to the exchange."""
         if self.outcome == "still running":
             self.outcome = outcome
         if self._started:

@@ -71,7 +71,10 @@ class UpstreamAnswer:
         """Whether the body is chunked: `pieces` then yields one piece per chunk, otherwise one piece in all."""
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the parts of the body as they arrive, undecoded. Raises urllib3's exception for an incomplete body."""
+        """Yield the parts of the body as they arrive, without decoding them.
+
+        Raises urllib3's exception for an incomplete body.
+        """
         try:
             if self.chunked:
                 yield from self._raw.read_chunked(decode_content=False)

@@ -164,7 +164,7 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """Return no replacements: the keyword only applies other schemas, and their keywords are broken instead."""
+    """Return no replacements: the keyword only applies subschemas; their keywords are broken instead."""
     return ()
 
 

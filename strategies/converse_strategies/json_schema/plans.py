@@ -59,7 +59,7 @@ class Alternative:
     """The base class for one kind of value that satisfies a schema. By default, the values have no nested values."""
 
     is_right: Callable[[Any], bool] | None = None
-    """A further condition, or None. A Choice draws up to `_TRIES` values until one of them meets the condition."""
+    """A further condition, or None. A Choice draws up to `_TRIES` values until a value meets the condition."""
 
     def height(self) -> float:
         """The nesting depth of the smallest value; infinite if there is no value."""

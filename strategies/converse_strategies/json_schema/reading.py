@@ -267,7 +267,7 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 class Node:
-    """A node: a part of a schema that is itself a schema; `path` is its place, for example `#/properties/city`.
+    """A node: a part of a schema that is itself a schema; `path` is the node's place, for example `#/properties/city`.
 
     `keywords` are the node's own keywords without annotations; `never` marks the schema `false`; `known` contains the
     nodes read so far, by path. Raises InvalidArgument, with the path, for an unsupported keyword or a wrong value.

@@ -47,7 +47,7 @@ class Fakes(Protocol):
 
     @property
     def fakes(self) -> Iterable[ServerFake]:
-        """The open fakes; closing one removes it."""
+        """The open fakes. Closing a fake removes it."""
         ...
 
 
