@@ -23,7 +23,7 @@ _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
 """Matches the end of a member's or header's name if the value is a duration."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""Matches each word in a longer text that is long enough to be an id."""
+"""Matches a word that is long enough to be an id, within a longer text."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
@@ -171,7 +171,7 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of a payload in their order, without padding and ids; the text itself if it is not a JSON object."""
+    """The members of a payload in order, without padding and ids. A payload that is no JSON object stays a text."""
     try:
         sent: object = json.loads(text)
     except (ValueError, RecursionError):

@@ -281,6 +281,6 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """A copy of a line without its `hidden` keys. A line without an event keeps its `frame`, its only content."""
+    """A copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
     alone = "frame" in line and event_of(line) is None
     return {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}

@@ -199,7 +199,7 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
 
 
 def _without_accounts(text: str, like: str | None = None) -> str:
-    """A text in which each account id of an ARN is replaced everywhere by its number in order of appearance.
+    """Replace each account id of an ARN, everywhere in a text, by the number of this id in order of appearance.
 
     If `like` is given, the order of appearance in `like` counts.
 

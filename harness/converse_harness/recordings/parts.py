@@ -37,7 +37,7 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """For each exchange, the index of its first line, and its lines. An exchange ends before the next call or part."""
+    """Yield each exchange, after the index of its first line. An exchange ends before the next call or part."""
     starts = _starts(lines)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         if "call" in lines[start]:

@@ -29,7 +29,7 @@ _RECORDED: Final = "recorded"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """A recorded session, made by `recording`; it can be used wherever replies can, any number of times.
+    """A recorded session, made by `recording`; a Recording can be used like replies, any number of times.
 
     `match`, `pace` and `redaction` are the arguments of `recording`. If `required` is true, an exchange that is not
     played fails the test. `again` is the command that records the session again; messages contain it.

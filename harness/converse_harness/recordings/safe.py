@@ -41,7 +41,7 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
-    """The lines of a file without secrets. The first `kept` lines were written before, and none of them is left out."""
+    """The lines of a file without secrets. The first `kept` lines were written before, and are never left out."""
     own = own_secrets()
     redacted = redaction.redacted(lines, kept, own)
     made, masked = redacted.lines, list(redacted.unexpected)

@@ -139,7 +139,7 @@ class _Stream:
             yield _row(name, at, _json(members))
 
     def closed(self) -> Iterator[TimelineRow]:
-        """The row of the open block, which ends here; no row if no block is open."""
+        """Close the open block and yield its row; yield nothing if no block is open."""
         label, pieces, start = self._label, self._pieces, self._start
         self._label, self._pieces, self._start = "", [], {}
         if label == "tool_use":

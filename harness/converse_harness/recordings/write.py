@@ -40,7 +40,7 @@ from converse_harness.stream.http import HttpResponse, Request
 
 
 def header() -> Line:
-    """The first line of a recording that is made now."""
+    """Make the header line of a recording. `recorded` is the current time."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -283,9 +283,9 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """A copy of `safe` with the line numbers that its masks have in the file.
+    """A copy of `safe` in which the masks have the line numbers of the written file.
 
-    `text` is the file's text, in which parts have lines of their own.
+    `text` is the text of this file, which has additional lines for parts.
     """
     if not safe.masked:
         return safe

@@ -30,9 +30,8 @@ WAITING: Final = Chunk(b"", math.inf)
 class Arriving(Iterator[Chunk]):
     """Iterates over the pieces of a body that arrive while the answer is being sent.
 
-    Yields WAITING if the next piece has not arrived.
-
-    Another thread appends to `pieces` and then calls `came`, which calls `waker` if WAITING was yielded before.
+    Yields WAITING if the next piece has not arrived. Another thread appends to `pieces` and then calls `came`, which calls
+    `waker` if WAITING was yielded before.
     """
 
     def __init__(self, pieces: Sequence[tuple[bytes, float]]) -> None:
@@ -203,7 +202,7 @@ class SocketDelivery:
                 self._at += room
                 self._batch += room
             else:
-                break  # 0: the flow-control window is full; -1: the stream has ended
+                break  # 0 means that the flow-control window is full, -1 that the stream has ended
         link.flush()
 
     def _write_due(self, chunk: Chunk, room: int) -> None:

@@ -81,7 +81,7 @@ class ConverseServer:
         return fake
 
     def answer_all(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake at the server's own URL: it answers every request that no other fake's URL matches."""
+        """Open a fake at the server's own URL. The fake answers every request that no other fake's URL matches."""
         return self._fake_at("", *replies, **settings)
 
     def record(

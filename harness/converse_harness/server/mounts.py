@@ -28,7 +28,8 @@ Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 class ServerFake(Fake):
     """A fake Bedrock with its own URL on a ConverseServer. The fake answers every client that uses this URL.
 
-    It is open from the start. `close`, or the end of its `with` block, closes it and cuts its running answers.
+    A ServerFake is open from the start. `close`, or the end of the `with` block, closes the fake and cuts the answers
+    that are still running.
     """
 
     transport = "server"

@@ -140,7 +140,7 @@ class _Relay:
             self._pieces.came(end=True)
 
     def _end(self, end: Callable[[], None]) -> None:
-        """End the recording of the call; only the first end counts."""
+        """End the recording of the call. Only the first call of this method has an effect."""
         with self._lock:
             ran = self._heard.running
             end()

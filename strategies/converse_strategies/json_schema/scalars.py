@@ -239,7 +239,8 @@ def _of_length(low: int, high: int | None, letters: str | None = None) -> st.Sea
 def of_pattern(pattern: str) -> st.SearchStrategy[str]:
     """Texts that contain a match of a pattern, in printable ASCII unless the pattern itself contains other characters.
 
-    Beyond ASCII, dialects of regular expressions differ over white space, letters and line ends.
+    Other characters are avoided, because the dialects of regular expressions treat white space, letters and line ends
+    beyond ASCII differently.
     """
     found = _characters(pattern)
     if found is not None and found[0]:
