@@ -1,4 +1,4 @@
-"""Every kind of secret, as one table: its pattern, and its hints (every text with such a secret contains a hint).
+"""One table of all kinds of secrets. A kind has a pattern, and hints: every text with such a secret contains a hint.
 
 The patterns do not match hashes, ids, signatures of reasoning, or prose about secrets. A secret without a distinctive
 prefix is detected only beside the name of its service.

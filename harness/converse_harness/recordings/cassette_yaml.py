@@ -88,7 +88,7 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
 def load(text: str) -> Any:
     """Return the value of a YAML text with one document; None if the text is empty. Mappings are `_Mapped`.
 
-    Raises BadYaml if it is not plain data.
+    Raises BadYaml if the text is not plain data.
     """
     try:
         node = yaml.compose(text, Loader=LOADER)

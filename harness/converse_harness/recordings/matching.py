@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 
 def _kind_of(block: Mapping[str, Any]) -> str:
-    """The kind of a block, which is the name of its member."""
+    """The kind of a block: the name of the block's only member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -279,7 +279,7 @@ def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests if, and only if, they match by the rule."""
+    """A text that is equal for two requests if, and only if, the requests match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:

@@ -174,7 +174,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """A text with the nearest exchange, the differences between it and the call, and the results of other rules."""
+    """A text with the nearest exchange, how it differs from the call, and whether other rules would play it."""
     number = _nearest(state, asked)
     told = {
         "nearest": [_row(state, number)],

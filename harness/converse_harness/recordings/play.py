@@ -62,7 +62,7 @@ class Recording:
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """The match key of an exchange by its index; if `numbered` is true, as `as_recorded` returns it."""
+        """The match key of the exchange with this index. If `numbered` is true, `as_recorded` is applied to the key."""
         asked = asked_in(self.exchanges[number])
         return as_recorded(asked) if numbered else asked
 

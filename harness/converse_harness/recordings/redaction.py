@@ -104,7 +104,7 @@ class Redaction:
         """The lines of a recording after all replacements; the first `kept` lines were already in the file.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
-        cannot be masked in its place, for instance in a zip file, so the caller must search the lines again.
+        cannot be masked, for instance in a zip file, so the caller must search the lines again.
         """
         made = list(lines)
         if self.replacements:

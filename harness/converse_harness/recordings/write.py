@@ -83,7 +83,7 @@ _ABANDONED: Final = 60.0
 
 
 def _remove_abandoned(folder: Path, before: float) -> None:
-    """Remove the partial files of killed writers: those modified before `before`, by the file system's clock."""
+    """Remove partial files last modified before `before`, by the file system's clock: their writers were killed."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):

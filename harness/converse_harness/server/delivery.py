@@ -30,8 +30,8 @@ WAITING: Final = Chunk(b"", math.inf)
 class Arriving(Iterator[Chunk]):
     """Iterates over the pieces of a body that arrive while the answer is being sent.
 
-    Yields WAITING if the next piece has not arrived. Another thread appends to `pieces` and then calls `came`, which calls
-    `waker` if WAITING was yielded before.
+    Yields WAITING if the next piece has not arrived. Another thread appends to `pieces` and then calls `came`, which
+    calls `waker` if WAITING was yielded before.
     """
 
     def __init__(self, pieces: Sequence[tuple[bytes, float]]) -> None:
