@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 
 def _kind_of(block: Mapping[str, Any]) -> str:
-    """The kind of a block: the name of the block's only member."""
+    """The kind of a block: the name of the block's member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
