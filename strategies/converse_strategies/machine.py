@@ -122,7 +122,7 @@ class ConversationMachine(RuleBasedStateMachine):
     def use_tools(self, text: str, uses: Sequence[ToolUse], answer: str, *, at_once: bool = True) -> None:
         """The user sends a text. The model requests tools, and answers after it has received the results.
 
-        The tool uses are in one message if `at_once` is true; otherwise each is in a message of its own.
+        The tool uses are in one message if `at_once` is true; otherwise each tool use is in a message of its own.
         """
         groups = [uses] if at_once else [[use] for use in uses]
         self._play(text, [*map(_asking, groups), reply.text(answer)])

@@ -239,7 +239,7 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 
 
 def _as_whole(view: View) -> Iterator[View]:
-    """The text decoded with each encoding of WHOLE by itself, and with all of them one after the other.
+    """Yield the text decoded with each single encoding of WHOLE, and with all these encodings one after the other.
 
     A text that was already decoded with one of these encodings is decoded only with the same encoding or with all:
     there are too many other orders.

@@ -147,7 +147,7 @@ class MissingPart(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts in a file; `line_of` maps the name of each part to its line number.
+    """The parts in a file; `line_of` maps the name of each part to the part's line number.
 
     `line` returns a line by its number, from 1; `answered` returns the lines of an exchange by the number of its call,
     and no lines for an unknown number.

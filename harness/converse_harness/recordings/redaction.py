@@ -48,7 +48,7 @@ _UNTOUCHED: Final = frozenset(
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
 _EXPECTED: Final = frozenset(kind.name for kind in KINDS if kind.masked)
-"""Kinds masked without a warning: calls to AWS normally contain them."""
+"""Names of the kinds of secrets that are masked without a warning, because calls to AWS normally contain them."""
 
 
 class Redacted(NamedTuple):

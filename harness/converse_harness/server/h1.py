@@ -1,8 +1,8 @@
 """HTTP/1.1 without I/O: h11 parses requests; answers are written here.
 
-Writing answers through h11 would be too slow (each part of a body passes its state machine) and would reorder headers.
-So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the previous reader
-did not use.
+Writing answers through h11 would be too slow (each part of a body passes h11's state machine) and would reorder
+headers. So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the
+previous reader did not use.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
 
 
 def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
-    """Decode the header at `start` of the block. Return the header and its end in the block.
+    """Decode the header at `start` of the block. Return the header, and the position in the block at which it ends.
 
     `offset` is the position of the block in the stream, for error messages.
     """

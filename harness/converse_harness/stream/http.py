@@ -52,7 +52,7 @@ ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
-"""The two suffixes of x-amzn-ErrorType in recorded answers: for errors of the service, and of its gateway."""
+"""The suffixes of x-amzn-ErrorType in recorded answers, for errors of the service and for errors of the gateway."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
 """The request id of the answer to a request that never becomes a Call."""
