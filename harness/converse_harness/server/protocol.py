@@ -34,8 +34,9 @@ class Limits:
     resets: int = 200
     """Number of HTTP/2 streams that the client may reset before their answer; each complete answer allows one more."""
     empty: int = 1_000
-    """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body; more are allowed to a peer that
-    sends further requests or body bytes, or receives answers.
+    """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body.
+
+    A peer that sends further requests or body bytes, or that receives answers, may send more of them.
     """
     silence: float = 30.0
     """How long the peer may send nothing in the middle of a request."""
