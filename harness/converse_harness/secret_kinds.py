@@ -1,4 +1,4 @@
-"""Every kind of secret, as one table: its pattern, and its hints (every text with such a secret contains a hint).
+"""One table of all kinds of secrets. A kind has a pattern, and hints: every text with such a secret contains a hint.
 
 The patterns do not match hashes, ids, signatures of reasoning, or prose about secrets. A secret without a distinctive
 prefix is detected only beside the name of its service.
@@ -34,8 +34,8 @@ _BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
 # The separator between the name and the value of a header or member, also in JSON (plain or inside a string), Python,
 # YAML and XML.
 _IS: Final = r"""["'\\]{0,4}[ \t]{0,40}(?:=>|[:=>])\s{0,8}(?:\[\s{0,8})?["'\\]{0,4}"""
-# Like _IS, or the separator between two list items, between two command-line arguments, or between a name and its value
-# in {"name": "X", "value": "Y"}.
+# The same as _IS, or the separator between two list items, between two command-line arguments, or between a name and
+# its value in {"name": "X", "value": "Y"}.
 _GIVEN: Final = (
     rf"""(?:{_IS}|["'\\]{{1,4}},\s{{0,3}}["'\\]{{1,4}}|[ \t]{{1,4}}["']?"""
     r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
@@ -68,7 +68,7 @@ ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
 
 
 def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
-    """Return a kind of secret that begins with one of these prefixes; `rest` is the pattern of the text after them."""
+    """Return a SecretKind for secrets that begin with one of `begins`. `rest` matches the text after the prefix."""
     # The lookbehind follows the prefix, because `re` searches quickly for a pattern that begins with literal text.
     any_of = "|".join(rf"{begin}(?<![A-Za-z0-9]{begin})" for begin in map(re.escape, begins))
     return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source)
@@ -184,7 +184,8 @@ KINDS: Final = (
     SecretKind(
         "a private key",
         ("private key", "openssh-key-v1\0"),
-        # The match ends after the END line, whatever separates the lines; without END, after the last line of base64.
+        # The match ends after the END line, whatever separates the lines. If there is no END line, the match ends after
+        # the last line of base64.
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"(?=[^\x00${}()<>;]{0,300}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:(?!-----)[^\x00]){16,16384}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"

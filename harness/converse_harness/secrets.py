@@ -46,7 +46,8 @@ def matches(text: str, kinds: Iterable[SecretKind] = KINDS) -> Iterator[tuple[Se
     >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
     """
-    # Every character must keep its position: U+0130, the only one with two characters in lower case, is replaced first.
+    # Every character must keep its position: U+0130, the only character whose lower case is two characters, is replaced
+    # first.
     lowered = text.replace("\u0130", "i").lower()
     for kind in kinds:
         if any(hint in lowered for hint in kind.hints):
@@ -79,7 +80,7 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
 # The secrets of this process
 
 _LONG_ENOUGH: Final = 16
-"""Length from which a value is masked even inside a word, and even if its characters are of one kind (only digits)."""
+"""A value of at least this length is masked even inside a word, and even if it is, for example, only digits."""
 
 _SHORTEST: Final = 8
 
@@ -178,7 +179,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each of these secrets in a text; a short secret counts only as a whole word."""
+    """Yield the start and end of each of the secrets `own` in a text. A short secret counts only as a whole word."""
     for value in own:
         for each in {value, value.encode().decode("latin-1")}:
             at = text.find(each)
@@ -190,7 +191,7 @@ def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 _SHOWN: Final = 8
-"""Number of characters at the beginning or end of a secret by which a shortened copy is recognised."""
+"""A shortened copy of a secret is recognised by this number of characters at the secret's beginning or end."""
 
 
 def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:

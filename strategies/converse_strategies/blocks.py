@@ -31,10 +31,10 @@ Older versions of botocore lack some of these members. The simplest kind comes f
 """
 
 _USUAL: Final = {"text": 3, "toolUse": 1, "reasoningContent": 2}
-"""Kind of block -> its additional weight in draws. Every kind has weight 1; the rare kinds take longest to draw."""
+"""Kind of block -> the number added to its weight of 1 in draws. The other kinds take longest to draw."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
-"""Tools that the service runs itself; their results have the type `<name>_result`."""
+"""Tools that the service runs itself. The result of such a tool has the type `<name>_result`."""
 
 
 @cache
@@ -112,7 +112,7 @@ def _joined(parts: list[list[Block]]) -> list[Block]:
 
 
 def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
-    """Give every tool use a unique id; a server tool's use and result keep a common id."""
+    """Give every tool use a unique id. The tool use and the result of a server tool get the same id."""
     used: set[str] = set()
     for part in parts:
         members = [member for member in part if member]

@@ -1,4 +1,4 @@
-"""Changes that make a request break one rule and no other; there is one change for each rule for requests."""
+"""Changes that make a request break exactly one rule. The table BREAKS contains one change for each rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Json
 
 Break = Callable[[st.DrawFn, Json], None]
-"""Function that changes the keyword arguments of boto3's `converse` so that they break a rule.
+"""Function that changes a request, the keyword arguments of boto3's `converse`, so that the request breaks a rule.
 
 The function replaces nested values and does not mutate them.
 """

@@ -19,7 +19,7 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 Document = Mapping[str, Any]
 
 MOST_PAGES: Final = 100
-"""The assumed number of pages if a document's pages cannot be counted; Anthropic's models read no more pages."""
+"""The number of pages assumed for a document whose pages cannot be counted. Anthropic's models read no more pages."""
 
 _MOST_CHARACTERS: Final = 10_000
 _MOST_PARTS: Final = 20

@@ -1,4 +1,4 @@
-"""Hypothesis' entry point: adds the classes of `converse_harness.types`, Reply, Response and Call to `st.from_type`.
+"""Hypothesis' entry point: makes `st.from_type` draw Reply, Response, Call and the classes of `converse_harness.types`.
 
 Hypothesis calls `register` in every process that imports hypothesis. So `register` imports neither the classes nor
 their strategies: a class is registered when its module is imported, and its strategy is loaded at the first draw.
@@ -37,7 +37,7 @@ _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "converse_harness.endpoint.call": ("Call", "responses", "calls"),
     "converse_harness.reply.reply": ("Reply", "responses", "replies"),
 }
-"""Module -> its class, and the module and the function of the class's strategy."""
+"""Module -> its class, and the module and the function that make the strategy for this class."""
 
 _MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
 """The modules whose classes are registered with `st.from_type`."""
@@ -78,8 +78,8 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
     """Make a function that returns a strategy; this strategy imports the module `place` at its first draw.
 
-    If `name` is TABLE, the entry `key` of the module's table makes the strategy; otherwise the module's function `name`
-    makes it.
+    If `name` is TABLE, the entry `key` of the module's table makes the strategy. Otherwise the module's function `name`
+    makes the strategy.
     """
 
     def load(_: object) -> SearchStrategy[Any]:

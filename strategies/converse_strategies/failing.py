@@ -166,10 +166,10 @@ def faulty_replies(
     """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.placement`, and the `case.unmodified`
     one.
 
-    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the order of a reply's
-    events cannot be broken by a fault, blocks of these `kinds` are added. The other arguments are those of `faults`;
-    faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only comes slowly or in
-    other chunks. So a consumer should raise, or return the same result as for `case.unmodified`. Raises
+    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the drawn fault cannot break
+    the order of a reply's events, blocks of these `kinds` are added to the reply. The other arguments are those of
+    `faults`; faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only comes
+    slowly or in other chunks. So a consumer should raise, or return the same result as for `case.unmodified`. Raises
     InvalidArgument, when drawn, as `faults` does, for a reply that already has a fault, and if no fault is left.
 
     >>> from hypothesis import find
@@ -179,7 +179,7 @@ def faulty_replies(
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
-    # The fault is drawn before the reply, because hypothesis often gives the last draws their smallest values.
+    # The fault is drawn before the reply, because hypothesis often makes the last draws as small as possible.
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
@@ -232,8 +232,9 @@ def _selected(
 ) -> tuple[Fault, ...]:
     """The faults of these names and levels that all of these transports and operations can express.
 
-    Timed faults get a short duration. An endless fault stays endless if `names` or no `transports` are given, or if all
-    transports are in process, where the client's timeout takes no time. Some faults are included only by name.
+    Timed faults get a short duration. An endless fault stays endless if `names` are given, if no `transports` are
+    given, or if all transports are in process, where the client's timeout takes no time. Some faults are included only
+    by name.
     """
     known = chosen(function, "names", names, tuple(FAULTS))
     of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
@@ -260,7 +261,7 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that affect not the call that they are drawn for, but the call after it; drawn only if selected by name."""
+"""Faults that affect only the call after the faulty answer. They are drawn only if `names` contains them."""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:

@@ -32,7 +32,7 @@ _MOST_CHARACTERS: Final = 1000
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
-"""Strategy: whether to draw a second guardrail or output. Usually not, as every assessment takes time to draw."""
+"""Strategy for whether a second guardrail or output is drawn: rarely, because each assessment takes time to draw."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
 _TYPE: Final = itemgetter("type")
@@ -146,7 +146,7 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether this module can draw a policy: automated reasoning, or only lists of entries that have an action."""
+    """Whether this module can draw a policy: automated reasoning, or a policy of lists whose entries have an action."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
@@ -222,7 +222,7 @@ def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
-    """Draw the lists of a policy, at least one of them with entries."""
+    """Draw the lists of a policy. At least one of these lists has entries."""
     lists = {name: each.member.name for name, each in bedrock.member("GuardrailAssessment", policy).members.items()}
     fillable = tuple(name for name, entry in lists.items() if _forms(entry, actions))
     filled = draw(sampled(fillable))
@@ -265,7 +265,7 @@ def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
 
 
 def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
-    """Whether the values are consistent: the higher a filter's strength, the lower the confidence that it detects."""
+    """Whether the values are consistent: a filter of higher strength detects at a lower confidence."""
     confidence, strength = form.get("confidence"), form.get("filterStrength")
     if confidence is None or (strength is None and confidence != "NONE"):
         return True
@@ -311,7 +311,7 @@ def _draw_metrics(draw: st.DrawFn, used: Collection[str]) -> dict[str, Any]:
 
 
 def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
-    """Draw the units of all policies with a single draw: each digit of the drawn number is the units of one policy."""
+    """Draw the units of all policies with a single draw. Each digit of the drawn number counts one policy's units."""
     names = bedrock.shape("GuardrailUsage").members
     number = draw(st.integers(0, _MOST_UNITS ** len(names) - 1))
     usage: dict[str, int] = {}

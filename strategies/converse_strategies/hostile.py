@@ -20,7 +20,7 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
-"""Numbers that select a position in a list, modulo the length of the list; they shrink to the first position."""
+"""Strategy for numbers that select a position in a list, modulo the list's length; it shrinks to the first position."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def hostile_stream_events(
 
 @cache
 def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
-    """Return the fewest blocks of these kinds that make the fault `name` possible in a stream; None if none do."""
+    """Return the fewest blocks of these kinds that make the fault `name` possible; None if no blocks do."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
         if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):

@@ -57,7 +57,7 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
 
 @cached
 def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
-    """Strategy for one of the values; shrinks to the first value."""
+    """Strategy for one of the values. It shrinks to the first value."""
     return st.sampled_from(values)
 
 
@@ -215,8 +215,8 @@ def json_values() -> st.SearchStrategy[Any]:
     >>> find(json_values(), lambda value: isinstance(value, dict) and value)
     {'': None}
     """
-    # Not st.recursive, which takes twice as long. The recursion ends: two of seven values are containers, of at most
-    # two items.
+    # st.recursive is not used, because it takes twice as long. The recursion ends: only two of seven alternatives are
+    # containers, and a container has at most two items.
     nested = st.deferred(json_values)
     return _SCALARS | texts() | st.lists(nested, max_size=2) | st.dictionaries(texts(), nested, max_size=2)
 

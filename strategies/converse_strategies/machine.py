@@ -39,7 +39,7 @@ summarise the conversation.
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The result of one user input: `answer` is the agent's return value, or `error` its exception.
+    """The result of one user input: `answer` is the agent's return value, or `error` is the agent's exception.
 
     `trouble` is the name of the step that caused trouble, otherwise empty; `calls` are the calls that reached the fake.
     """
@@ -120,9 +120,9 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [reply.text(answer)])
 
     def use_tools(self, text: str, uses: Sequence[ToolUse], answer: str, *, at_once: bool = True) -> None:
-        """The user sends a text; the model requests tools, and answers after the results.
+        """The user sends a text. The model requests tools, and answers after it has received the results.
 
-        The tool uses are in one message if `at_once` is true; otherwise each is in a message of its own.
+        The tool uses are in one message if `at_once` is true; otherwise each tool use is in a message of its own.
         """
         groups = [uses] if at_once else [[use] for use in uses]
         self._play(text, [*map(_asking, groups), reply.text(answer)])
@@ -172,7 +172,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
 
 def _asking(uses: Sequence[ToolUse]) -> Reply:
-    # The tool uses have no id here: the fake gives each of them an id that is unique in the conversation.
+    # The tool uses have no id here: the fake gives each tool use an id that is unique in the conversation.
     return reply.message(*({"toolUse": {"name": use["name"], "input": use["input"]}} for use in uses))
 
 

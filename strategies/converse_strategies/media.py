@@ -215,8 +215,8 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", formats, sources))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    # Only PNG uses the size and the colour, but all formats draw them: hypothesis takes the value with the fewest draws
-    # for the simplest, and the simplest image should be a PNG.
+    # Only PNG uses the size and the colour, but all formats draw them: hypothesis treats the value with the fewest
+    # draws as the simplest, and the simplest image should be a PNG.
     height, width = divmod(draw(_SIZES), _SIDE)
     row = draw(_COLOURS).to_bytes(3) * (width + 1)
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
@@ -253,7 +253,7 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            said = draw(paragraphs)  # also for formats that do not use it, like the size of an image
+            said = draw(paragraphs)  # drawn even if the format does not use it, like the size in `images`
             block["source"] = {"bytes": TEXTS[form](said) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)

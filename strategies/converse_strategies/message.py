@@ -63,7 +63,7 @@ def messages(
 
 
 class Used:
-    """The state shared by the messages of one request: the document names, and the number of blocks of each kind."""
+    """State that all messages of one request share: the document names, and the number of blocks of each kind."""
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
@@ -92,7 +92,10 @@ def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
-    """Draw the content of one user message; `used` counts the blocks of the whole request, whose number is limited."""
+    """Draw the content of one user message.
+
+    `used` counts the blocks of the request, because Bedrock limits their number.
+    """
     content: list[Block] = []
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):
@@ -174,7 +177,7 @@ def conversations(
 
 
 class _Turn(NamedTuple):
-    """An answer and the user's next message; `tools` are the tool uses, each with its result."""
+    """An answer and the user's next message. `tools` contains pairs of a tool use and the result of this tool use."""
 
     messages: list[Message]
     tools: list[tuple[dict[str, Any], dict[str, Any]]]

@@ -51,7 +51,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
 
 def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
-    """Draw the `cacheDetails` for `written` cache write tokens: one entry per time to live, with its tokens."""
+    """Draw the `cacheDetails` for `written` cache write tokens: one entry per time to live, with a number of tokens."""
     times_to_live = draw(st.lists(sampled(bedrock.enum("CacheTTL")), min_size=1, max_size=2, unique=True))
     first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
     counts = (first, written - first)

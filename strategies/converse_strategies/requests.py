@@ -31,7 +31,7 @@ PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
 """The ARN of a prompt in Prompt management, used as a model id. The account number is from AWS's examples."""
 
 _ANY_MODEL: Final = "my-model"
-"""A model id of no known family, for a request that none of `leaves.MODEL_IDS` accepts."""
+"""A model id of no known family, used if no model of `leaves.MODEL_IDS` accepts the request."""
 
 
 @composite

@@ -61,7 +61,7 @@ REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
 """Shape whose pattern matches almost any string -> the function that returns the strategy for more realistic values."""
 
 _RARE: Final = 8
-"""A stream's other events are drawn at least this many times as often as its exceptions."""
+"""The other events of a stream are drawn at least this many times as often as exceptions."""
 
 
 @composite
@@ -185,7 +185,7 @@ def _is_exception(shape: bedrock.Shape) -> bool:
 
 
 def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
-    """Yield some of the items, in their order: draw positions until one is not greater than the position before.
+    """Yield some of the items in their order: draw positions until a position is not greater than the previous one.
 
     This takes fewer draws than one per item, makes few items likely, and lets shrinking remove an item together with
     the draws for it.

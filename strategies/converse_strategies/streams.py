@@ -22,10 +22,10 @@ from converse_strategies.leaves import Texts, cached, chosen, composite
 Event = dict[str, Any]
 
 _CUTS: Final = st.binary()
-"""The cut points of one text as one draw; `cut` describes the meaning of the bytes."""
+"""Strategy for the cut points of one text, as one draw; the function `cut` describes the meaning of the bytes."""
 
 _BITS: Final = st.integers(0, 2**32 - 1)
-"""The groups of a tool result's items as one draw: if bit n is set, item n is in the same delta as item n - 1."""
+"""Strategy for the grouping of a tool result's items into deltas: if bit n is set, items n - 1 and n share a delta."""
 
 _LONGEST: Final = 16
 _SKIPS: Final = 224
@@ -45,7 +45,7 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`."""
+    """A message, and the events of one way to cut the message: `assemble(case.events).message == case.message`."""
 
     message: dict[str, Any]
     events: list[Event]
@@ -159,15 +159,17 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "usage": metadata.token_usages,
     "trace": metadata.traces,
 }
-"""Strategies for members of ConverseResponse that only some answers have. Every answer has a plain usage without cache
-counts; `usage` is drawn in its place, and may have cache counts.
+"""Strategies for members of ConverseResponse that only some answers have.
+
+Every answer has a plain usage without cache counts; the drawn `usage` replaces it, and may have cache counts.
 """
 
 _CONTEXT: Final = 1_000_000
 _TAIL: Final = st.binary(min_size=8, max_size=8)
-"""The end of a stream as one draw. Byte 0 has one bit per member of `_EXTRA`; values from 32 on, seven of eight, select
-no member. Bytes 1 to 3 are the input tokens (modulo `_CONTEXT`, a long context), bytes 4 and 5 the output tokens, and
-bytes 6 and 7 the latency in milliseconds.
+"""Strategy for the end of a stream, as one draw. Byte 0 has one bit per member of `_EXTRA`.
+
+In seven of eight draws this byte is 32 or more, and selects no member. Bytes 1 to 3 are the input tokens (modulo
+`_CONTEXT`, a long context), bytes 4 and 5 the output tokens, and bytes 6 and 7 the latency in milliseconds.
 """
 
 
@@ -216,7 +218,7 @@ def stream_events(
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
-    """Draw one block, or the two blocks of a server tool, each with its events.
+    """Draw one block, or the two blocks of a server tool. Return each block with the events of the block.
 
     Blocks and events are drawn by the same strategy, so that hypothesis shrinks them together.
     """
@@ -241,8 +243,8 @@ def _tool_start(event: Event) -> dict[str, Any] | None:
 
 
 def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Draw the members of a ConverseResponse besides its message: usage and metrics always, others at times."""
-    tail = draw(_TAIL)  # one draw instead of five, because draws are most of the cost of a short stream
+    """Draw the members of a ConverseResponse besides the message: always usage and metrics, sometimes other members."""
+    tail = draw(_TAIL)  # one draw instead of five, because a short stream spends most of its time in draws
     chosen = tail[0] if tail[0] < 1 << len(_EXTRA) else 0
     given, answered = int.from_bytes(tail[1:4], "big") % _CONTEXT, int.from_bytes(tail[4:6], "big")
     options: dict[str, Any] = {

@@ -253,7 +253,10 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def _inside(value: object, name: str) -> Mapping[str, Any] | None:
-    """The member `name` of `value`, or `value` itself if it has no such member; None if the result is no mapping."""
+    """The member `name` of `value`, or `value` itself if this member is missing.
+
+    Returns None if the result is no mapping.
+    """
     outer = _mapping(value)
     return outer if outer is None or name not in outer else _mapping(outer[name])
 

@@ -1,4 +1,4 @@
-"""Keep the old text of each line that differs only in padding, times or ids when a session is recorded again."""
+"""When a session is recorded again, keep each old line whose new version differs only in padding, times or ids."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""Keys in the lines of an answer. Their values change with each recording."""
+"""Keys of an answer's lines. Each recording has other values for these keys."""
 
 _IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""Members of an answer that contain generated ids; clients send these ids back."""
+"""Members that contain ids which the service generates in an answer. Clients send these ids back in later requests."""
 
 _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
-"""The ending of the names of members and headers that contain durations."""
+"""Matches the end of a member's or header's name if the value is a duration."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""Matches a word that may be an id, within a longer text."""
+"""Matches a word that is long enough to be an id, within a longer text."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
-    """The lines of a new session, in which the lines of the old session replace lines that did not change.
+    """Return the lines of the new session, but with the old session's line in place of each unchanged line.
 
-    Every line of a call, old or new, contains the whole request. An event, head or end counts as unchanged if only its
-    padding, time or ids differ. Later requests then contain the old ids as well. If every line is unchanged, the header
-    is the old one, too.
+    A call's line, old or new, contains the whole request. An event, head or end counts as unchanged if only its
+    padding, time or ids differ. The old ids of unchanged lines also replace the new ids in later requests. If every
+    line is unchanged, the old header is kept, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -59,28 +59,28 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """Index of a new text -> index of its old text: an equal one or, with `alike`, another one in the same place."""
+    """Map the index of each new text to that of an equal old text or, with `alike`, of the old text in its place."""
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
-    """An exchange as text, without the body of its request and without values that change with each recording."""
+    """An exchange as text, without the request's body and without the values that differ in each recording."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
     return "\n".join([_text(asked), *map(_outline, answer)])
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """The lines of the new answer, in which the old lines replace those that differ only in padding, times or ids."""
+    """The new answer's lines, with the old line in place of each line that differs only in padding, times or ids."""
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
-        # A body is one line. Even if its content changed, the line keeps the old ids, `t` and `requestId`.
+        # A body is one line. The old ids, `t` and `requestId` are kept on this line even if the body's content changed.
         same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
         kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
     made = [kept.get(number, line) for number, line in enumerate(new)]
-    # New lines get times that fit between those of the kept lines: times never decrease.
+    # New lines get times between the times of the kept lines around them, because times must not decrease.
     numbers = range(len(made)) if kept else ()
     for order, fitting in (reversed(numbers), min), (numbers, max):
         limit: int | None = None
@@ -115,11 +115,11 @@ class _Renamed:
         return True
 
     def in_answer(self, value: Any) -> Any:
-        """A line of an answer, or a value in such a line, with old ids in place of the new ones."""
+        """A line of an answer, or a value in such a line, with old ids in place of the new ids."""
         return mapped(value, lambda key, each: self._old.get(each, each) if _is_id(key, each) else self.in_answer(each))
 
     def in_call(self, call: Line) -> Line:
-        """The line of a call, with old ids in place of the new ones anywhere in the request."""
+        """The line of a call, with old ids in place of the new ids anywhere in the request."""
         if not self._old:
             return call
         return call | {key: self._in(call[key]) for key in ("request", "requestText") if key in call}
@@ -149,7 +149,7 @@ def _ids(value: Any) -> Iterator[str]:
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """The objects with ids in a line of an answer, ordered by key and index, each as a text without its ids."""
+    """Each object with ids in a line of an answer, as a text without the ids. The order is by key and index."""
     if is_object(value):
         own = [_text(_without_chance(value))] if _IDS & value.keys() else []
         value = [value[key] for key in sorted(value)]
@@ -159,7 +159,7 @@ def _outlines_with_ids(value: Any) -> list[str]:
 
 
 def _outline(line: Line) -> str:
-    """A line of an answer as text, without the values that change with each recording."""
+    """A line of an answer as text, without the values that differ in each recording."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])
@@ -171,7 +171,7 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of a payload in their order, without padding and ids; the text itself if it is not a JSON object."""
+    """The members of a payload in order, without padding and ids. A payload that is no JSON object stays a text."""
     try:
         sent: object = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The captured exchange of a forwarded call, and its conversion to lines of a recording."""
+"""The captured exchange of a forwarded call, and the conversion of this exchange to lines of a recording."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class CapturedExchange:
     """One forwarded call and its answer; a transport sets the fields while the answer arrives.
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived, each with its
-    time; every chunk of HTTP/1.1 is one part. `failure` is the kind of failure if the call got no answer. `ended` is
-    None if the answer ended normally; while the answer is `running`, the field is not yet valid.
+    time; every chunk of an HTTP/1.1 answer is one part. `failure` is the kind of failure if the call got no answer.
+    `ended` is None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended`
+    means nothing.
     """
 
     request: Request
@@ -58,7 +59,7 @@ class CapturedExchange:
 
     @property
     def body(self) -> bytes:
-        """The bytes of the body that have arrived."""
+        """The part of the body that has arrived."""
         return b"".join(piece for piece, _ in self.pieces)
 
     @property
@@ -71,7 +72,7 @@ class CapturedExchange:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
-        """Whether the whole body has arrived, even if the client has not read to its end."""
+        """Whether the whole body has arrived, even if the client has not read all of it."""
         length = self.header("content-length")
         if length is not None:
             return length == str(len(self.body))
@@ -93,14 +94,14 @@ def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:
-    """The lines of one exchange. If its answer is illegal, the line of the call gets `faults` with the reasons."""
+    """The lines of one exchange. If the answer is illegal, the line of the call gets `faults` with the reasons."""
     call, *answer = lines
     faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """The line of a call with the keys of `more`, placed before the request, which may be long."""
+    """Add the keys of `more` to the line of a call. The keys come before the request, which may be long."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 
@@ -139,13 +140,14 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     else:
         yield head | body_members("body", data)
     if captured.running and not captured.is_complete():
-        # Recorded as if the client had disconnected here: the rest of the answer is not in the recording.
+        # The answer is still running: record it as if the client had disconnected here.
         at = captured.pieces[-1][1] if captured.pieces else captured.head_at
         yield {"t": _ms(at), "end": "closed by client"}
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # Newer botocore accepts a body that is shorter than its Content-Length. This line ends the replay there.
+        # The body is shorter than its Content-Length, which newer botocore accepts. This line makes the replay stop at
+        # the same place.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 
@@ -173,7 +175,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with a frame and is a stream; an imported answer may have a masked Content-Type."""
+    """Whether a body begins with an event stream frame; the Content-Type of an imported answer may be masked."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:
@@ -195,7 +197,7 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
             yield frame_line(frame, raw, _ms(at), joined=joined)
             read += len(raw)
             joined = True
-    # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces that arrived.
+    # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces in which they arrived.
     for data, at in captured.pieces:
         if read >= len(data):
             read -= len(data)

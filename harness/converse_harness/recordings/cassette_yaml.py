@@ -16,7 +16,7 @@ _MAX_REPEATED: Final = 1_000_000
 """Maximum number of values that aliases may repeat in one file; a few lines of YAML could repeat billions of values."""
 
 _LONGEST_NUMBER: Final = 100
-"""Maximum length of a number in characters. Python may fail to print a longer one, or need minutes to parse it."""
+"""Maximum length of a number in characters. Python may fail to print a longer number, or need minutes to parse it."""
 
 _SAFE: Final = SafeConstructor()
 
@@ -26,13 +26,13 @@ class BadYaml(ValueError):
 
 
 class _Mapped(dict[Any, Any]):
-    """A mapping with the number of its first line, from 1."""
+    """A mapping. `line` is the number of the mapping's first line, from 1."""
 
     line = 1
 
 
 class Shallow(Resolver):
-    """Limits the depth of nesting, because PyYAML's composer recurses for each level and could overflow the stack."""
+    """Limits the nesting depth. PyYAML's composer calls itself for each level, and could overflow the stack."""
 
     depth = 0
 
@@ -86,7 +86,10 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
 
 
 def load(text: str) -> Any:
-    """Return the value of a text's only document, or None without one; mappings are `_Mapped`. Raises BadYaml."""
+    """Return the value of a YAML text with one document; None if the text is empty. Mappings are `_Mapped`.
+
+    Raises BadYaml if the text is not plain data.
+    """
     try:
         node = yaml.compose(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
@@ -100,7 +103,7 @@ def load(text: str) -> Any:
 
 
 class _Values:
-    """Converts each node once, and counts the values; each alias of a node adds the values of the node again."""
+    """Converts each node once and counts the values. Each alias of a node counts all values of this node again."""
 
     def __init__(self) -> None:
         self._made: dict[yaml.Node, tuple[Any, float]] = {}

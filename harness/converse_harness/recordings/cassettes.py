@@ -46,7 +46,7 @@ class NoCassette(CannotImport):
 
 
 class OtherTool(NoCassette):
-    """A session that a tool other than vcrpy recorded; `tool` is its name."""
+    """A session that a tool other than vcrpy recorded; `tool` is the name of the tool."""
 
     def __init__(self, path: object, tool: str) -> None:
         advice = "Record the session again with converse-harness, or with vcrpy."
@@ -178,7 +178,7 @@ def _list(document: Mapping[str, Any], name: str, path: Path) -> list[Any]:
 
 
 def _json_lines(text: str) -> dict[str, list[int]]:
-    """Key of a JSON object, if its value is a list -> the numbers of the lines on which the list's entries begin."""
+    """Map each key of a JSON object whose value is a list to the line numbers of the list's entries."""
     lines: dict[str, list[int]] = {}
     line, counted = 1, 0
     at = _next(text, text.index("{") + 1)

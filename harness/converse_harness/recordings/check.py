@@ -1,7 +1,8 @@
 """Checks that lines are a valid recording, and that AWS could have sent the recorded answers.
 
 In a valid recording each line has the keys of its kind, and the kinds follow each other in a legal order. AWS could
-have sent an answer if its events are in order and it matches AWS's model or the known additions to this model.
+have sent an answer if the events are in order and if the answer matches AWS's model or the known additions to this
+model.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """The errors within one line; `at` is its number in the file, `calls` the number of calls before it.
+    """The errors within one line; `at` is the line's number in the file, `calls` counts the calls before the line.
 
     `newer`: the recording was made with a newer botocore, which may have more operations.
     """
@@ -100,7 +101,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether a line is a `contentBlockDelta` event with its time and padding, as nearly all lines are."""
+    """Whether a line is a `contentBlockDelta` event with only a time and a padding, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
         return (
@@ -115,7 +116,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """The errors in a line's keys and values; the keys of `more` are allowed beside those of the kind."""
+    """The errors in a line's keys and values. The keys of the line's kind and the keys of `more` are allowed."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -187,7 +188,7 @@ MAX_PROBLEMS: Final = 5
 
 _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
-"""The kinds of findings that are expected in a recording from a newer (`_NEWER`) or older botocore model."""
+"""The kinds of findings to ignore in a recording made with a newer (`_NEWER`) or older (`_OLDER`) botocore."""
 
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",
@@ -219,7 +220,7 @@ def other_models(header: Line) -> Collection[FindingKind]:
 
 
 def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
-    """The violations in an answer, each with the offset of its line from the line of the call.
+    """Yield each violation in an answer as text, with the distance in lines from the line of the call.
 
     `allowing` are the kinds of findings to ignore.
     """
@@ -294,7 +295,7 @@ def _stream_problems(
         if order is not None and order.state in usual:
             text = order.more_text(line.get("contentBlockDelta"))
             if text is not None and (text.isascii() or is_text(text)):
-                # This delta continues a block, as nearly all events do: it needs no check against the model.
+                # This delta continues a block, as nearly all events do. Such a delta needs no check against the model.
                 order.position += 1
                 continue
         found = event_of(line)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from converse_harness.errors import ReplyError
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
-"""The suffix of a failed test's recording. The file is in the folder of the recording that it would have replaced."""
+"""The suffix of a failed test's recording. The file is in the same folder as the test's usual recording."""
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 
@@ -47,10 +47,10 @@ def identity(path: Path) -> str:
 SUFFIX: Final = ".jsonl"
 
 LONGEST: Final = 200
-"""The maximum length, in bytes, of a file's or folder's name: file systems allow 255, and partial files need more."""
+"""The maximum length, in bytes, of a file's or folder's name. File systems allow 255; a partial file adds a suffix."""
 
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
-"""The characters allowed in names: none is special to a shell, a file system or Unicode."""
+"""The characters allowed in names, as error messages show them. All are ASCII and valid in every file system."""
 
 _OTHERS: Final = r"[^A-Za-z0-9_.,+=@()\[\]-]"
 

@@ -1,4 +1,4 @@
-"""The differences between two JSON values or two recordings, by path, and their display in a few lines."""
+"""Find the differences between two JSON values or two recordings, and display these differences in a few lines."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 _WIDTH: Final = 72
-"""The maximum number of characters shown of a value."""
+"""The maximum number of characters of a value that are shown."""
 
 _BEFORE: Final = 24
 """The maximum number of characters shown before the first character that differs."""
 
 _MANY: Final = 2000
-"""If lists have more items than this between the common beginning and end, difflib ignores frequent ones (autojunk)."""
+"""If lists have more items than this between their common beginning and end, difflib ignores frequent items."""
 
 
 class Difference(NamedTuple):
-    """One place where two values differ: its path, its old value and its new value. A missing value is ABSENT.
+    """One place where two values differ: the path of the place, the old value and the new value.
 
-    `was` is the path of the place in the old value. Its indexes differ from those of `path` if earlier list items were
-    added or removed.
+    A missing value is ABSENT. `was` is the path of the place in the old value. The indexes in `was` differ from the
+    indexes in `path` if earlier list items were added or removed.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The indexes of two corresponding items of two lists; None for an item without a counterpart."""
+    """The indexes of two corresponding items of two lists. An index is None if the other item has no counterpart."""
 
     old: int | None
     new: int | None
@@ -165,7 +165,9 @@ def path_text(path: Sequence[Step]) -> str:
 
 
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
-    """Two differing values, each on one line; long texts are cut around the difference. Secrets are masked.
+    """Return two differing values as text, each on one line.
+
+    Long texts are cut around the difference; secrets are masked.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
@@ -212,7 +214,7 @@ def lines_of(difference: Difference) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """A text with its unprintable characters escaped, for instance those that move the cursor."""
+    """Escape the unprintable characters of a text, for instance characters that move the cursor."""
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
@@ -220,7 +222,7 @@ _TIMES: Final = frozenset({"t"})
 """The keys of a line whose values are times."""
 
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
-"""The keys of a line whose values differ by chance in each recording, such as padding and request ids."""
+"""Keys of a line with values that differ by chance in each recording, such as padding and request ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +240,11 @@ class Compared:
 
 
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
-    """The exchanges of two sessions in pairs, with their differences.
+    """Return the exchanges of two sessions in pairs, with the differences of each pair.
 
     Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. Exchanges with equal
-    request and outcome are paired first; then those with an equal request, those with an equal shape, and those with an
-    equal operation and model.
+    request and outcome are paired first. Then exchanges with an equal request are paired, then with an equal shape, and
+    then with equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
@@ -279,6 +281,6 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """A copy of a line without its `hidden` keys. A line without an event keeps its `frame`, its only content."""
+    """A copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
     alone = "frame" in line and event_of(line) is None
     return {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}

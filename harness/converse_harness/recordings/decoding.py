@@ -1,4 +1,4 @@
-"""Find every text in a recording, also one that is encoded or compressed inside another text, or split into pieces."""
+"""Find every text in a recording, including texts that are encoded, compressed or split into pieces."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Path = tuple[str | int, ...]
 
 
 class View(NamedTuple):
-    """A text with the number of its line, its path in the JSON of that line, and the encodings around it.
+    """A text in a recording: the number of the line, the path in the line's JSON, and the encodings that were decoded.
 
-    `binary`: whether the text is binary data such as an image. Apparent escapes or JSON in such data are accidental and
-    are not decoded.
+    `binary`: whether the text is binary data such as an image. Escapes or JSON in binary data are accidental and are
+    not decoded.
     """
 
     text: str
@@ -33,7 +33,7 @@ class View(NamedTuple):
 
 
 class Joined:
-    """Several views, with their texts joined: one search in a long text is faster than many searches in short texts.
+    """The joined texts of several views: one search in a long text is faster than many searches in short texts.
 
     `text` is the joined text. `searched` is `text` without runs of base64 that are too long to be secrets. `view_at`
     accepts positions in both.
@@ -58,7 +58,7 @@ class Joined:
 
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
-    """Yield the views in groups, then the texts decoded from them, and so on: one level of encoding after the other."""
+    """Yield the views in groups, then the texts decoded from these views, and so on for each level of encoding."""
     # A large text is searched only once: each request of a session may repeat the same image.
     seen: set[object] = set()
     runs: set[object] = set()
@@ -112,7 +112,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """Key of an object -> name of its value: the key itself or, for the key `value`, the text at the key `name`."""
+    """Map each key of an object to a name for the value: the key itself or, for the key `value`, the text at `name`."""
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
 
@@ -149,8 +149,8 @@ def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
     """The texts that are split over several successive JSON values, joined, each with its path.
 
-    Strings at the same path are joined; list indexes in the path are ignored. Strings are not joined if the numbers
-    beside them whose key ends in `index` differ. Base64 of JSON is decoded first.
+    Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
+    beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
     """
     joined: dict[tuple[Path, object], list[str]] = {}
     for value in values:
@@ -188,9 +188,9 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON values in a text or on its lines, and whether a text may be split over several of these values.
+    """The JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
 
-    A name may precede the JSON of a text.
+    A name may precede the JSON.
     """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
@@ -205,7 +205,7 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
 
 _LONGEST_NAME: Final = 200
 LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:(?:data:|[\d.]+ ms)[ \t]*)?([{\[].*)", re.MULTILINE)
-"""A line with JSON, also in server-sent events (`data: {`) and in transcripts (`12 ms {`)."""
+"""Matches a line with JSON, also in server-sent events (`data: {`) and in transcripts (`12 ms {`)."""
 
 
 def _parsed(text: str) -> Any:
@@ -239,10 +239,10 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 
 
 def _as_whole(view: View) -> Iterator[View]:
-    """The text decoded with each encoding of WHOLE by itself, and with all of them one after the other.
+    """Yield the text decoded with each single encoding of WHOLE, and with all these encodings one after the other.
 
-    A text that was already decoded with one of them is decoded only with the same one again, or with all of them: there
-    are too many other orders.
+    A text that was already decoded with one of these encodings is decoded only with the same encoding or with all:
+    there are too many other orders.
     """
     last = view.form[-1] if view.form else ""
     made = view.text
@@ -257,7 +257,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """The texts of the JSON in a view, and the texts that are split over several of its JSON values."""
+    """The texts of the JSON values in a view, and the texts that are split over several of these values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):
@@ -274,7 +274,10 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """The name before a value, such as `password: `, or "". A base64 secret of Kubernetes is recognised by its name."""
+    """The name before a value, such as `password: `, or "".
+
+    Only the name shows that a base64 value of Kubernetes is a secret.
+    """
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""
     found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)

@@ -19,7 +19,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 
 LARGE: Final = 64 * 1024
-"""The number of characters from which a text is searched separately; shorter texts are searched together."""
+"""Texts with at least this number of characters are searched one by one; shorter texts are searched together."""
 
 _MAX_DECODED: Final = 64 * 1024 * 1024
 """The maximum number of bytes that are decompressed from one piece of compressed data."""
@@ -38,7 +38,7 @@ _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 _ALIGNED: Final = 4096
-"""Runs of base64 shorter than this are decoded at all four alignments, others only at those from `_beginnings`."""
+"""Shorter runs of base64 are decoded at all four alignments, longer runs only at those that `_beginnings` returns."""
 
 
 def _unwrap(text: str) -> str:
@@ -83,7 +83,10 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
 
 
 def undone(text: str) -> Iterator[tuple[str, list[int]]]:
-    """The text decoded with each encoding of single characters, and the old positions of its characters and its end."""
+    """Yield the text decoded with each encoding of single characters, and a map to positions in the original text.
+
+    The map contains the original position of each character and of the end.
+    """
     for mark, code, decode in _CODES:
         if mark not in text:
             continue
@@ -107,13 +110,13 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
         part = "A" * missing + run
         part = part[:-1] if len(part) % 4 == 1 else part  # a last group of one character encodes no byte
         yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
-    # To search a large run for hex is slow, so a large run is decoded only if all of it is hex.
+    # A search for hex in a large run is slow, so a large run is decoded only if the whole run is hex.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
 def _beginnings(run: str) -> list[int]:
-    """Possible numbers of characters missing before a long run: 0, and those with which its middle or end is text."""
+    """The possible numbers of missing characters before a long run: 0, and each with which a sample decodes to text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
@@ -167,7 +170,10 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _in_frames(data: bytes) -> Iterator[str]:
-    """The texts in the headers of complete frames. In raw bytes, a length that looks like a letter may precede them."""
+    """The texts in the headers of complete frames.
+
+    In the raw bytes, the length before a text can look like the first letter of this text.
+    """
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return
     try:

@@ -76,7 +76,7 @@ def _parts(uri: str) -> tuple[str, str, str]:
 class Imported:
     """The result of importing one cassette, with a verdict per exchange.
 
-    `alone` maps a host to the number of its interactions that were ignored. `masked` lists the places where secrets
+    `alone` maps a host to the number of ignored interactions with this host. `masked` lists the places where secrets
     were masked; it is empty if no secret was masked.
     """
 
@@ -104,7 +104,9 @@ class CannotImportAll(DamagedData):
 
 
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
-    """Write the Bedrock exchanges of a cassette, if it has any, to a recording; then compare their answers.
+    """Write the Bedrock exchanges of a cassette to a recording, then compare the replayed answers with the cassette's.
+
+    Nothing is written if the cassette has no such exchange.
 
     A cassette contains no times and no chunks: in the recording all times are 0, and each frame of a stream is a chunk.
     Secrets are masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll or
@@ -127,7 +129,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
-    """A verdict per exchange: the answer replayed from the written file, compared with the cassette's answer."""
+    """Yield a verdict per exchange: compare the answer replayed from the written file with the cassette's answer."""
     both = zip(read(target).exchanges, tracks.captured, tracks.reserialised, strict=True)
     for number, (exchange, captured, reserialised) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
@@ -174,12 +176,12 @@ def _route(method: str, path: str) -> Route | None:
 _MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
 )
-"""A header value that is empty or a recorder's placeholder; a header with such a value is dropped."""
+"""Matches a header value that is empty or a recorder's placeholder; a header with such a value is dropped."""
 
 _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
 )
-"""Response headers that describe the transfer to the recorder; a replay sends the standard ones instead."""
+"""Response headers that describe only the transfer to the recorder. A replay sends its standard headers instead."""
 
 
 class _Unreadable(ValueError):
@@ -196,7 +198,7 @@ def _status_of(response: Mapping[str, Any]) -> int:
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """The bytes of a body, and whether they were serialised again because the recorder kept only parsed JSON.
+    """The bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
 
     Raises _Unreadable.
     """
@@ -253,7 +255,7 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
     """
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(GZIP):
-        coding = "gzip"  # the header was masked; neither JSON nor a frame begins with these bytes
+        coding = "gzip"  # the header was masked; only gzip data begins with these bytes, never JSON or a frame
     # The body may be decoded already, although the header still names an encoding.
     if not body or coding in ("", "identity") or _frame_length(body, 0) or _parsed(body) is not None:
         return body

@@ -17,10 +17,10 @@ from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
-"""The largest valid number on a line: 115 days in milliseconds. A larger one is a mistake; a float may not hold it."""
+"""The largest valid number on a line: 115 days in milliseconds. A larger number must be a mistake."""
 
 _SAID: Final = 60
-"""The maximum number of characters of a value in a message."""
+"""Messages show at most this number of characters of a value."""
 
 _FAILURES: Final = get_args(ConnectionFailure)
 
@@ -33,7 +33,7 @@ PART_MEMBERS: Final = ("system", "toolConfig", "tools")
 
 MESSAGE: Final = "message"
 ANSWER: Final = "answer"
-"""The two references from a call to a message: one to a message on its own line, one to the message of an answer."""
+"""The kinds of a call's references to a message: a message with its own line, or the message of an earlier answer."""
 
 _PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
 _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 
 
 class Type(NamedTuple):
-    """The type of a key's value: its description in messages, and its test."""
+    """The type of a key's value: a description for messages, and a function that tests whether a value has the type."""
 
     words: str
     test: Callable[[Any], bool]
@@ -146,7 +146,7 @@ TYPES: Final[Mapping[str, Type]] = {
 
 
 class LineKind(NamedTuple):
-    """A kind of line: its name in messages, and its keys by name."""
+    """A kind of line: the name of the kind in messages, and the keys of such a line by name."""
 
     called: str
     keys: Mapping[str, Key]
@@ -262,7 +262,7 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def said(value: object) -> str:
-    """A value as it appears in a message: its JSON, shortened."""
+    """The text of a value in a message: shortened JSON."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."

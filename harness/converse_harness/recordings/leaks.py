@@ -15,7 +15,7 @@ from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
 
 OWN_SECRET: Final = "a secret of this process"
-"""The kind of secrets that are in this process's environment or were used to sign a request."""
+"""The `kind` of a leak if the secret is in this process's environment or was used to sign a request."""
 
 _NO_EVENT: Final = frozenset({"call", "part", "status", "failed", "end", "bytes", "format"})
 """Keys that only lines without an event contain."""
@@ -26,7 +26,7 @@ _AND_AFTER: Final = (" (with the lines after it)",)
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A place of a secret: line number from 1, path in the line's JSON, kind, and encodings; not the secret itself."""
+    """The place of a secret: line number from 1, path in the line's JSON, kind, and encodings, but not the secret."""
 
     line: int
     path: str
@@ -50,7 +50,7 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
 
 
 def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
-    """The secrets in the texts that `levels` yields for a recording, each place once."""
+    """The secrets in the texts that `levels` yields for a recording. Each place is returned once."""
     found: dict[Leak, None] = {}
     for group in texts:
         for view, kind in _secrets_in(group, own):
@@ -59,7 +59,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
-    """The texts of all lines, not decoded, and each text that is split over several lines, joined."""
+    """Yield the texts of all lines, not decoded. Then join and yield each text that is split over several lines."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
     for (number, path, text), *others in streamed(lines):
@@ -75,7 +75,10 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, the line number of its first event, and its events; both without contentBlockDelta events."""
+    """For each stream, yield a line number and the events except contentBlockDelta.
+
+    The line is that of the first of these events.
+    """
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)
@@ -116,9 +119,10 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
 
 
 def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
-    """The leaks in file order; of several with the same line, path and kind, only the one with the fewest encodings.
+    """The leaks in file order.
 
-    A leak that is split over lines is left out if another leak has the same path and kind.
+    If several have the same line, path and kind, only one with the fewest encodings is kept. A leak that is split over
+    lines is left out if another leak has the same path and kind.
     """
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
@@ -164,7 +168,7 @@ def stand_in(number: int) -> str:
 
 
 class Accounts:
-    """The account ids of a recording with their stand-ins; `changes` returns the replacements for a text."""
+    """The account ids of a recording, with a stand-in for each. `changes` returns the replacements for a text."""
 
     def __init__(self, stand_ins: Mapping[str, str]) -> None:
         self.stand_ins = stand_ins
@@ -177,7 +181,7 @@ class Accounts:
         return bool(self._all)
 
     def changes(self, text: str) -> list[Change]:
-        """The positions of account ids in a text, with their stand-ins."""
+        """The changes that replace the account ids in a text with the stand-ins."""
         return [(found.start(), found.end(), self._all[found[0]]) for found in self._pattern.finditer(text)]
 
     def number(self, value: int) -> int:
@@ -186,9 +190,10 @@ class Accounts:
 
 
 def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """The account ids in the texts of a recording. The first `kept` lines already contain stand-ins, and keep them.
+    """The account ids in the texts of a recording.
 
-    If an ARN in these lines contains a stand-in, the account of the same ARN in a later line gets this stand-in.
+    The first `kept` lines already contain stand-ins, which stay unchanged. If an ARN in these lines contains a
+    stand-in, the account of the same ARN in a later line gets this stand-in.
     """
     stand_ins: dict[str, str] = {}
     arns: dict[tuple[str, str], str] = {}
@@ -213,7 +218,7 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 
 
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
-    """Each account id in a group of texts: its view, the id, and the parts of its ARN before and after the id."""
+    """Yield each account id in a group of texts: the view, the id, and the parts of the ARN before and after the id."""
     for _, found in matches(group.searched, ACCOUNTS):
         start, end = secret_span(found)
         resource = _RESOURCE.match(group.searched, end)

@@ -1,6 +1,6 @@
 """Convert events, bodies and frames to lines of a recording, and back.
 
-A line contains JSON if the same bytes can be made from it, otherwise text or base64.
+A body is kept as JSON if its exact bytes can be made from this JSON again, otherwise as text or base64.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMS: Final = ("", "Text", "Base64")
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
-    """The key and the value that keep a body on a line, in the most readable form that gives the same bytes again.
+    """The key and the value that store a body on a line, in the most readable form that gives the same bytes again.
 
     >>> body_members("body", b'{"message":"no"}'), body_members("body", b'{"message": "no"}')
     ({'body': {'message': 'no'}}, {'bodyText': '{"message": "no"}'})
@@ -44,7 +44,7 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """The key and the value that keep the body of a request. JSON stays JSON, because its exact bytes do not matter."""
+    """The key and the value that store the body of a request. JSON is stored as JSON: the exact bytes do not matter."""
     try:
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
@@ -122,13 +122,13 @@ TOLD_BY: Final[Mapping[str, str]] = {
 
 
 def dump(line: Mapping[str, Any]) -> str:
-    """The JSON text of a line: with spaces, keys in their given order, and only ASCII if UTF-8 cannot encode it."""
+    """The JSON text of a line: with spaces, with keys in their given order, and in ASCII if UTF-8 cannot encode it."""
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(line)
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The type of the event on a line of a stream and its members as JSON; None for a line without an event."""
+    """The type and the JSON members of the event on a line of a stream; None for a line without an event."""
     for key, value in line.items():
         if key not in EVENT_KEYS:
             return key, value
@@ -166,7 +166,7 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
 
 
 def bytes_line(data: bytes, at: int) -> Line:
-    """The line of bytes that are no whole frame."""
+    """The line for bytes that are not a whole frame."""
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 
@@ -176,10 +176,10 @@ def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
 
 
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
-    """The bytes that a line of a stream stands for.
+    """The bytes to send for a line of a stream.
 
-    Exact bytes kept on the line are ignored if the event on the line was edited since. `event` is this event, with its
-    blobs as bytes.
+    The exact bytes that a line may contain are ignored if somebody has edited the event on the line. `event` is this
+    event, with its blobs as bytes.
     """
     if event is not None and "payload" not in line and "frame" not in line:
         return encode_event(event, line.get("p"))
@@ -197,7 +197,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """The line of an event, without the bytes kept beside it if they decode to another event."""
+    """The line of an event. If the exact bytes on the line decode to another event, these bytes are removed."""
     found = event_of(line)
     came = None if found is None else _came(found[0], line)
     if found is None or came is None or _reads_as(came, *found, line.get("p")):
@@ -206,7 +206,7 @@ def without_contradiction(line: Line) -> Line:
 
 
 def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
-    """The keys for an unusual frame: its payload as text if only the payload is unusual, otherwise the whole frame."""
+    """The keys for an unusual frame: `payload` with the text if only the payload is unusual, otherwise `frame`."""
     if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
         try:
             return {"payload": frame.payload.decode()}

@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 
 def _kind_of(block: Mapping[str, Any]) -> str:
-    """The kind of a block, which is the name of its member."""
+    """The kind of a block: the name of the block's member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -71,12 +71,12 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The kinds of system blocks, each once and sorted."""
+    """The kinds of system blocks, sorted and without duplicates."""
     return sorted({_kind_of(block) for block in objects_of(conversation.get("system"))})
 
 
 def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The names of the tools offered, sorted."""
+    """The sorted names of the tools that a request offers."""
     return sorted(map(_tool, objects_of(member_of(conversation, "toolConfig", "tools"))))
 
 
@@ -99,7 +99,7 @@ _LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """The members that contain ids in a body that is no Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""The members whose values are not compared, only their presence, in a body that is no Converse conversation."""
+"""In a body that is no Converse conversation, only the presence of these members is compared, not the values."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
@@ -177,7 +177,7 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
-    """A copy of a match key, with the same replacements as in a recording and with numbered account ids."""
+    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids."""
     from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
@@ -199,7 +199,7 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
 
 
 def _without_accounts(text: str, like: str | None = None) -> str:
-    """A text in which each account id of an ARN is replaced everywhere by its number in order of appearance.
+    """Replace each account id of an ARN, everywhere in a text, by the number of this id in order of appearance.
 
     If `like` is given, the order of appearance in `like` counts.
 
@@ -217,13 +217,13 @@ def _without_accounts(text: str, like: str | None = None) -> str:
 
 
 def with_accounts_equal(value: object) -> Any:
-    """A JSON value with its account ids numbered, so that other account ids do not matter. Raises RecursionError."""
+    """A JSON value with numbers in place of account ids, so that other ids compare as equal. Raises RecursionError."""
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a match key: its description, how to read it, and the rules that require it to be equal."""
+    """A part of a match key: a description, a function that reads the part, and the rules that compare the part."""
 
     what: str
     of: Callable[[MatchKey], Any]
@@ -274,12 +274,12 @@ input of tools, their schemas, media, and the inference settings."""
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
-    """The values that must be equal for a rule, by their names in PARTS."""
+    """The values that a rule requires to be equal, by the names of the parts in PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests if, and only if, they match by the rule."""
+    """A text that is equal for two requests if, and only if, the requests match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:
@@ -289,8 +289,9 @@ def key(rule: Match, asked: MatchKey) -> str:
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
     """Whether two keys are equal except for numbers that are stand-ins of account ids in the recorded key.
 
-    Such a number may be an account id only because of an ARN in another exchange of the recording. If `secrets` is
-    true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during replay.
+    The recorder also replaces a number that only an ARN in another exchange identifies as an account id. If `secrets`
+    is true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during
+    replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True

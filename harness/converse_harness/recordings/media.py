@@ -1,4 +1,4 @@
-"""Images, documents, videos and audio beside a recording, each in a separate file with its hash as the name.
+"""Images, documents, videos and audio beside a recording. Each is in a separate file, whose name is the file's hash.
 
 In the recording `trip.jsonl`, `{"$media": "trip.media/9f86d081884c7d65.png"}` replaces the base64 of such bytes: an
 object where AWS has a string. A recorded object that itself has this key is written one level deeper,
@@ -26,7 +26,7 @@ MARK: Final = f'"{KEY}"'
 """A text that every recording with media files contains."""
 
 THRESHOLD: Final = 4096
-"""The length, in characters, of the longest base64 that stays on its line."""
+"""Base64 with more characters than this is moved from the line to a media file."""
 
 FOLDER_SUFFIX: Final = ".media"
 
@@ -50,7 +50,7 @@ def folder_of(recording: Path) -> str:
 
 
 def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[str, bytes]]:
-    """The lines with references in place of long media, and the bytes of these media by file name.
+    """Return the lines with references in place of long media, and a map from file names to the bytes of these media.
 
     A file name is relative to the recording's folder. AWS's model defines which members are media; in a body that the
     model does not describe, for instance of InvokeModel, every base64 string is media. Media in an event whose exact
@@ -79,7 +79,7 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 
 def put_back(line: Line, folder: Path) -> Line:
-    """A line with its media read from their files; `folder` is the folder of the recording. Raises DamagedMedia."""
+    """A line with the media in place of the references; `folder` is the recording's folder. Raises DamagedMedia."""
     return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
@@ -139,7 +139,7 @@ def _shape_of(line: Line, key: str, operation: str) -> Any:
         return None
     described = bedrock.operation(operation)
     shape: Any = described.input_shape if key == "request" else described.output_shape
-    # If the whole body is a blob, the invoked model defines its content, and AWS's model does not.
+    # If the whole body is a blob, its content is defined by the invoked model, not by AWS's service model.
     return None if any(each.type_name == "blob" for each in shape.members.values()) else shape
 
 

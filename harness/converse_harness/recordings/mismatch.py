@@ -1,4 +1,4 @@
-"""The explanation why no exchange of a recording answers a call: nearest exchange, differences, advice."""
+"""Explain why no exchange of a recording answers a call: nearest exchange, differences, advice."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _RULES: Final[Mapping[Match, str]] = {
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
 }
-"""Rule -> when an exchange answers a call, on one line; PARTS has the details."""
+"""Rule -> one line that describes when an exchange answers a call; `matching.PARTS` has the details."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A recording while it is played; `used` contains for each exchange the numbers of the calls that it answered.
+    """A recording while it is played. For each exchange, `used` contains the numbers of the calls that it answered.
 
     Both functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key`
     returns the text that a rule compares. `again` is the command that records the session again.
@@ -156,7 +156,7 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """The path and value, as text, of each value in a request that is no object or list, and how often it occurs."""
+    """Count each value of a request, except objects and lists. The counted text contains the path and the value."""
     found: Counter[str] = Counter()
     waiting: list[tuple[str, Any]] = [("", asked.request)]
     while waiting:
@@ -174,7 +174,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """A text with the nearest exchange, its differences from the call, and the results of other rules."""
+    """A text with the nearest exchange, how it differs from the call, and whether other rules would play it."""
     number = _nearest(state, asked)
     told = {
         "nearest": [_row(state, number)],
@@ -185,7 +185,10 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences that prevent a match by the rule. With "shape", differing messages are shown with their texts."""
+    """The differences that prevent a match by the rule.
+
+    With "shape", the differences between messages contain the texts of the messages.
+    """
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
         found = list(differences(old, new))

@@ -1,4 +1,4 @@
-"""The record modes, as in vcrpy: a session is played, recorded, or both, and then saved or set aside."""
+"""The record modes, as in vcrpy: a session is played, recorded, or both. A recorded session is saved or set aside."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ def open_session(
 
 
 class Unrecorded(Queue):
-    """A queue in place of a missing recording. It answers no call; a test without calls needs no recording."""
+    """The queue of a missing recording.
+
+    The queue answers no call. So a test without a recording fails only if the test makes a call.
+    """
 
     def __init__(self, name: str, why: tuple[str, str]) -> None:
         super().__init__(name)
@@ -109,7 +112,7 @@ class SavedRecording:
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
 
-    A session without answers is not saved, and its old file stays unchanged.
+    A session without answers is not saved; the old file stays unchanged.
     """
     from converse_harness.recordings.safe import said_of_masked
 

@@ -37,7 +37,7 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """For each exchange, the index of its first line, and its lines. An exchange ends before the next call or part."""
+    """Yield each exchange, after the index of its first line. An exchange ends before the next call or part."""
     starts = _starts(lines)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         if "call" in lines[start]:
@@ -62,7 +62,7 @@ class _Names:
         self._answers: list[Sequence[Line]] = []
 
     def written(self, exchange: Sequence[Line]) -> Iterator[Line]:
-        """The lines of an exchange, after the lines of those of its parts that are not yet in the file."""
+        """Yield a line for each part of an exchange that is not yet in the file, then the lines of the exchange."""
         call, *answer = exchange
         request = call.get("request")
         self._answers.append(exchange)
@@ -86,7 +86,7 @@ class _Names:
         yield from [*parts, made | {"request": left} if left else made, *answer]
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
-        """The name of a part. The line of a new part is added to `parts`."""
+        """Return the name of a part. If the part is new, its line is added to `parts`."""
         key = kind, _text(value)
         if key not in self._known and kind == MESSAGE and is_object(value) and value.get("role") == "assistant":
             self._know_answers()
@@ -129,9 +129,9 @@ def _as_json(value: Any) -> Any:
 def _conversation(
     call: Line, request: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """The object in a request that contains the messages, and a function.
+    """The object in a request that contains the messages, and a function that replaces this object.
 
-    The function returns the request with another object in place of this one.
+    The function takes a new object, and returns the request with the new object in this place.
     """
     asked = request.get("input")
     inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None
@@ -147,7 +147,7 @@ class MissingPart(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts in a file; `line_of` maps the name of each part to its line number.
+    """The parts in a file; `line_of` maps the name of each part to the part's line number.
 
     `line` returns a line by its number, from 1; `answered` returns the lines of an exchange by the number of its call,
     and no lines for an unknown number.
@@ -170,7 +170,7 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """The line of a call with its whole request; `at` is the line number in the file. Raises MissingPart."""
+        """The line of a call with the whole request; `at` is the line number in the file. Raises MissingPart."""
         if "parts" not in call:
             return call
         request = call.get("request", {})

@@ -29,7 +29,7 @@ _RECORDED: Final = "recorded"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """A recorded session, made by `recording`; it can be used wherever replies can, any number of times.
+    """A recorded session, made by `recording`; a Recording can be used like replies, any number of times.
 
     `match`, `pace` and `redaction` are the arguments of `recording`. If `required` is true, an exchange that is not
     played fails the test. `again` is the command that records the session again; messages contain it.
@@ -62,12 +62,12 @@ class Recording:
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """The match key of an exchange by its index; if `numbered`, in the form in which `as_recorded` returns it."""
+        """The match key of the exchange with this index. If `numbered` is true, `as_recorded` is applied to the key."""
         asked = asked_in(self.exchanges[number])
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """The text that a rule compares for the request of an exchange; it is computed once."""
+        """The text that a rule compares for the request of an exchange. Each text is computed only once."""
         known = self._keys.get((rule, numbered, number))
         if known is None:
             known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
@@ -80,7 +80,7 @@ class Recording:
 
     @property
     def replaces(self) -> bool:
-        """Whether the redaction replaces texts, so that recorded texts may differ from those that were sent."""
+        """Whether the redaction replaces texts, so that recorded texts may differ from the texts that were sent."""
         return self.redaction is not None and bool(self.redaction.replacements)
 
 
@@ -99,14 +99,15 @@ class Playing(Queue):
         self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
 
     def next(self, call: Call) -> Slot | None:
-        """The exchange that answers a call; with "shape", an unplayed exchange with an equal request is preferred.
+        """The exchange that answers a call. With "shape", an unplayed exchange with an equal request comes first.
 
         The search uses an index, because a client may make thousands of calls.
         """
         if not self.slots:
             return None
         exact = self.recording.match == "exact"
-        # Finding account ids and signatures in a request is the slowest step, and few requests contain any.
+        # Finding account ids and signatures in a request is the slowest step, and few requests contain any. So the
+        # first search leaves this step out.
         found = None if self.recording.replaces else self._next(call, numbered=False)
         if found is None and (exact or self.recording.replaces):
             found = self._next(call, numbered=True)
@@ -122,7 +123,7 @@ class Playing(Queue):
             return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
         exact = key("exact", asked)
         if self._key("exact", first, numbered=numbered) == exact:
-            return first  # calls arrive in the recorded order: the other exchanges need not be read
+            return first  # calls usually arrive in the recorded order: no other exchange needs to be read
         found = self._first("exact", exact, numbered=numbered)
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
@@ -135,7 +136,7 @@ class Playing(Queue):
                 index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
         slots = index.get(wanted, deque())
         while slots and not slots[0].left:
-            slots.popleft()  # a played slot stays played
+            slots.popleft()  # a slot that was played is never free again
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
@@ -192,9 +193,9 @@ def recording(
 
     `match` is the rule by which an exchange answers a call: "order", "exact" or "shape". `pace` is "recorded" or the
     factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they are
-    also made in a call before it is compared. Raises DamagedRecording for a file that is no recording, ReplyError for a
-    missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that are replayed
-    unchanged.
+    also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
+    ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that
+    are replayed unchanged.
     """
     factor = check_how(match, pace)
     where = Path(path)

@@ -31,7 +31,7 @@ from converse_harness.recordings.replies import Answer, RecordedExchange, Record
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
-"""The deepest nesting of a line: that of recorded JSON, and the levels added around it and for references to media."""
+"""The deepest nesting of a line: DEEPEST levels of recorded JSON, and 3 for the line and for references to media."""
 
 _BOM: Final = "\ufeff"
 
@@ -94,14 +94,14 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange made of these lines; `at` is the line number, in the file, of the first of them."""
+    """The exchange made of these lines; `at` is the number of the first line in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
 
 
 def violations(session: RecordedSession) -> Iterator[Problem]:
-    """A problem for each thing that AWS would not have sent, in the answers whose calls declare no `faults`."""
+    """Yield a problem for each violation of AWS's protocol in the answers whose calls declare no `faults`."""
     return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
 
 
@@ -146,8 +146,8 @@ class Rows:
     def as_written(self, number: int) -> Line:
         """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
-        # For speed, because a file may have thousands of lines: decode the line as if it were one plain JSON object.
-        # Only a line for which this fails is read again with all checks.
+        # A file may have thousands of lines, so decode the line as one plain JSON object, which is fast. If this fails,
+        # read the line again with all checks.
         try:
             value, end = _scan(row, 0)
         except (ValueError, RecursionError, StopIteration):
@@ -158,7 +158,7 @@ class Rows:
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
-        """The JSON object on a line, with its media read from their files. Raises DamagedRecording."""
+        """The JSON object on a line, with the media from the media files. Raises DamagedRecording."""
         line = self.as_written(number)
         if not self._has_media:
             return line
@@ -184,7 +184,7 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """The JSON object on an unusual line. Raises DamagedRecording with the reason if there is none."""
+    """The JSON object on an unusual line. Raises DamagedRecording with the reason if the line is no JSON object."""
     row = row.strip(" \t\r")
     if not row:
         raise DamagedRecording(path, number, "this line is empty.", "Delete it.")
@@ -223,7 +223,7 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""How the lines of calls, parts and answers begin, unless somebody changed their spaces or the order of their keys."""
+"""The lines of calls, parts and answers begin like this, unless somebody changed spaces or the order of keys."""
 
 _MASKED: Final = '"masked"'
 
@@ -268,7 +268,7 @@ class _OpenFile(Rows):
         self._parts = Parts(named, self._part, self._answered)
 
     def exchanges(self) -> Iterator[RecordedExchange]:
-        """The exchanges; each one is read when its `call` or `answer` is first used."""
+        """The exchanges. An exchange is read when its `call` or `answer` is first used."""
         for number, at in enumerate(self.starts, 1):
             yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
 
@@ -290,7 +290,10 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """The lines of the answer to the call on line `at`; if there is no answer, the next line, whatever it is."""
+        """The lines of the answer to the call on line `at`.
+
+        If there is no answer, the next line of any kind is returned.
+        """
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 

@@ -1,7 +1,7 @@
 """Replace account ids, secrets and the user's patterns in a recording before it is written.
 
 Each replacement is made in an event and in the exact bytes kept on the same line. If these bytes then decode to another
-event, they are dropped, because the event is the valid one.
+event, they are dropped, and replay encodes the event instead.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
     | KINDS_OF_LINES["header"].keys.keys()
 )
-"""The keys of lines in whose values nothing is ever replaced."""
+"""The keys of lines whose values are never changed."""
 
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
 _EXPECTED: Final = frozenset(kind.name for kind in KINDS if kind.masked)
-"""Kinds masked without a warning: calls to AWS normally contain them."""
+"""Names of the kinds of secrets that are masked without a warning, because calls to AWS normally contain them."""
 
 
 class Redacted(NamedTuple):
@@ -74,9 +74,9 @@ _NESTED: Final = 4
 class Redaction:
     r"""The user's replacements in recordings. Account ids and secrets are always replaced, even without a Redaction.
 
-    `replacements` maps texts and compiled patterns to their replacements. They are made in this order, everywhere in
-    requests and answers. The replacement of a pattern may refer to the pattern's groups (`\1`). Raises ReplyError for
-    values of other types, and for a pattern that matches the empty text.
+    `replacements` maps texts and compiled patterns to their replacements. The replacements are made in this order,
+    everywhere in requests and answers. The replacement of a pattern may refer to the pattern's groups (`\1`). Raises
+    ReplyError for values of other types, and for a pattern that matches the empty text.
 
     >>> redaction = Redaction({"ada@example.com": "user@example.com", re.compile(r"ticket-\d+"): "ticket-0"})
     >>> redaction.normalised({"text": "ada@example.com about ticket-4711"})
@@ -101,10 +101,10 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """The lines of a recording after all replacements; the first `kept` lines were written before.
+        """The lines of a recording after all replacements; the first `kept` lines were already in the file.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
-        cannot be masked in its place, for instance in a zip file; search the lines again.
+        cannot be masked, for instance in a zip file, so the caller must search the lines again.
         """
         made = list(lines)
         if self.replacements:
@@ -119,7 +119,7 @@ class Redaction:
         """A request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
 
         Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
-        A recorded request already contains the replacements; use `normalised` of an empty Redaction for it.
+        A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
         """
         if self.replacements:
             request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
@@ -171,7 +171,7 @@ def _check(given: Any, new: Any) -> None:
 
 
 class Cleaned(NamedTuple):
-    """A text with masked secrets, the kinds of these secrets, and their values as spelled in the original text."""
+    """A text with masked secrets, the kinds of the secrets, and the secrets as spelled in the original text."""
 
     text: str
     kinds: tuple[str, ...] = ()
@@ -179,10 +179,11 @@ class Cleaned(NamedTuple):
 
 
 def without_secrets(text: str, own: Collection[str]) -> Cleaned:
-    """A text with its secrets masked; `own` contains the secrets of this process, found even with their middle cut out.
+    """Mask the secrets in a text.
 
-    If a secret cannot be masked alone (in a zip file, for instance), its whole line is masked. If the secret is split
-    into pieces, all lines of JSON are masked. If this is not enough, the whole text is masked.
+    `own` contains the secrets of this process, which are found even if shortened by "...". If a secret cannot be masked
+    alone (in a zip file, for instance), its whole line is masked. If the secret is split into pieces, all lines of JSON
+    are masked. If this is not enough, the whole text is masked.
 
     >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
     'AWS_ACCESS_KEY_ID is ***'
@@ -210,12 +211,12 @@ def _kinds_in(text: str, own: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One pass over a recording that makes the replacements."""
+    """Makes the replacements in one pass over the lines of a recording."""
 
     accounts: Accounts
     finds: tuple[FindChanges, ...]
     named: bool = False
-    """Whether a value is searched as `name: value`, which is the form of `views_of`, and with its escapes decoded."""
+    """Whether a value is searched as `name: value`, as `views_of` yields it, and also with its escapes decoded."""
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """A copy of the lines with the replacements made."""
@@ -305,7 +306,7 @@ class _Work:
         return data if new == inner else gzip.compress(new, mtime=0)
 
     def _raw(self, data: bytes) -> bytes:
-        """Make the replacements in a frame, whose checksums are then computed again, or in any other bytes."""
+        """Make the replacements in a frame and compute the frame's checksums again, or make them in any other bytes."""
         try:
             frame = decode(data)
         except DamagedData:
@@ -324,7 +325,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Make the replacements in bytes that are no whole frame; each piece of these bytes is given in base64."""
+        """Make the replacements in bytes that are no whole frame. The given and the returned pieces are base64."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]
@@ -334,7 +335,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
-    """The functions that find and mask the secrets of these kinds, which are given by name."""
+    """The functions that find and mask the secrets of the kinds with these names."""
     if OWN_SECRET in kinds:
         yield lambda text: _masked(own_spans(text, own))
     for kind in _MASKED:
@@ -356,8 +357,8 @@ def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
     """Apply changes to one text that is split into pieces.
 
-    A replacement as long as the replaced text is split at the same positions; any other one goes into the piece where
-    it begins.
+    A replacement as long as the replaced text is split at the same positions; any other replacement goes into the piece
+    where the replaced text begins.
     """
     at = 0
     for piece in pieces:
@@ -379,7 +380,7 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """The changes that mask these spans; spans that overlap get one mask together."""
+    """The changes that mask these spans. Overlapping spans are masked as one span."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

@@ -1,4 +1,4 @@
-"""The exchanges of a recording (each a request and its answer, as lines), and the Reply that repeats an answer."""
+"""The exchanges of a recording, and the Replies that repeat the recorded answers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Answer = tuple[Line, tuple[Line, ...], Line | None]
 class RecordedExchange:
     """One request and its answer.
 
-    `at` is the number, from 1, of the line of the call in the file. `call` is this line, with the whole request. `head`
-    is the line of the answer's head, or of the failure in its place. `events` are the lines of the answer's stream.
-    `end` is the line of a bad end, or None if the answer ended well.
+    `at` is the number, from 1, of the call's line in the file. `call` is this line, with the whole request. `head` is
+    the line of the answer's head, or of the failure in its place. `events` are the lines of the answer's stream. `end`
+    is the line of a bad end, or None if the answer ended well.
     """
 
     __slots__ = ("_answer", "_call", "at")
@@ -87,7 +87,7 @@ class RecordedExchange:
 
     @property
     def operation(self) -> str:
-        """The AWS operation; method and path for a request that is no Bedrock operation."""
+        """The AWS operation, or the method and path of a request that is no Bedrock operation."""
         return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
 
     @property
@@ -132,7 +132,7 @@ OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", 
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
-    """The Reply with the recorded answer; its pauses are the recorded ones times `pace`, and 0 means no pauses."""
+    """The Reply with the recorded answer. The recorded pauses are multiplied by `pace`; 0 means no pauses."""
     events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
@@ -140,7 +140,10 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream. They are StreamChunks, which is sent faster, if each chunk is one event without pause."""
+    """The chunks of a stream.
+
+    If each chunk is one event without a pause, the result is StreamChunks, which is sent faster.
+    """
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
     if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):
@@ -187,7 +190,7 @@ def _request_id(exchange: RecordedExchange) -> str:
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
-    """The usual headers in order, with recorded values where they differ, followed by the other recorded headers."""
+    """The usual headers in order, with recorded values if these differ. The other recorded headers follow."""
     unusual: dict[str, str | None] = dict(head.get("headers", {}))
     for name, value in usual:
         if name == "x-amzn-RequestId" and "requestId" not in head:

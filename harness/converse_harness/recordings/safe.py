@@ -22,7 +22,10 @@ _ADVICE: Final = (
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written: its number in the session, from 0, its operation or method, and its secrets."""
+    """An exchange that is not written because of its `leaks`.
+
+    `number` counts from 0; `asked` is the operation or method.
+    """
 
     number: int
     asked: str
@@ -38,7 +41,7 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
-    """The lines of a file without secrets. The first `kept` lines were written before, and none of them is left out."""
+    """The lines of a file without secrets. The first `kept` lines were written before, and are never left out."""
     own = own_secrets()
     redacted = redaction.redacted(lines, kept, own)
     made, masked = redacted.lines, list(redacted.unexpected)

@@ -1,4 +1,4 @@
-"""Rows that show an exchange to people: the request, then the answer with times, its texts in the received pieces.
+"""Rows that show an exchange to a reader: the request, then the answer with its times and the received pieces of texts.
 
 The answer need not be legal: a part that cannot be interpreted is shown as JSON.
 """
@@ -31,7 +31,7 @@ _COUNTED: Final = {
 
 
 class Piece(NamedTuple):
-    """A piece of a text, and its time in milliseconds after the request; None for texts of the request."""
+    """A piece of a text. `at` is its time in milliseconds after the request, or None for a text of the request."""
 
     at: int | None
     text: str
@@ -139,7 +139,7 @@ class _Stream:
             yield _row(name, at, _json(members))
 
     def closed(self) -> Iterator[TimelineRow]:
-        """The row of the open block, which ends here; no row if no block is open."""
+        """Close the open block and yield its row; yield nothing if no block is open."""
         label, pieces, start = self._label, self._pieces, self._start
         self._label, self._pieces, self._start = "", [], {}
         if label == "tool_use":

@@ -20,7 +20,7 @@ _STEP: Final = 64 * 1024
 
 
 class CannotUnpack(ValueError):
-    """Compressed data is damaged or too long, or the package that reads it is not installed."""
+    """Compressed data is damaged or too long, or the package that decompresses such data is not installed."""
 
 
 def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:

@@ -40,7 +40,7 @@ from converse_harness.stream.http import HttpResponse, Request
 
 
 def header() -> Line:
-    """The first line of a recording that is made now."""
+    """Make the header line of a recording. `recorded` is the current time."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -83,7 +83,7 @@ _ABANDONED: Final = 60.0
 
 
 def _remove_abandoned(folder: Path, before: float) -> None:
-    """Remove the partial files of killed writers: those modified before `before`, by the file system's clock."""
+    """Remove partial files last modified before `before`, by the file system's clock: their writers were killed."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -92,7 +92,7 @@ def _remove_abandoned(folder: Path, before: float) -> None:
 
 
 def store(path: Path, lines: Sequence[Line]) -> str:
-    """Write lines that contain no secrets to a file, and their media to files beside it; returns the file's text.
+    """Write lines without secrets to a file, and the media of these lines to files beside it. Returns the file's text.
 
     Raises OSError; then the old file is unchanged, and no new file is left behind.
     """
@@ -129,7 +129,7 @@ if sys.platform == "win32":
         with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
             is_locked = False
             while not is_locked:
-                with suppress(OSError):  # msvcrt.locking gives up after ten seconds; the loop tries again
+                with suppress(OSError):  # msvcrt.locking raises OSError after ten seconds; the loop then tries again
                     msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
                     is_locked = True
             try:
@@ -143,14 +143,14 @@ else:
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock this folder against other processes and threads; the lock ends with its process.
+        """Lock this folder against other processes and threads. The system removes the lock if the process ends.
 
         The lock is on the folder itself: no lock file is left behind, and no locked file is ever removed.
         """
         handle = os.open(folder, os.O_RDONLY)
         try:
-            # A network file system may have no such locks. Files are still replaced atomically there, but of two
-            # processes that add to one file at once, one may overwrite the exchanges of the other.
+            # A network file system may have no such locks. Files are still replaced atomically there, but if two
+            # processes add to one file at the same time, one may overwrite the exchanges of the other.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -170,9 +170,9 @@ class ForwardedExchange:
     call: Call
     captured: CapturedExchange
     response: HttpResponse = _UNANSWERED
-    """Empty: the real service sends the answer."""
+    """Always empty, because the real service sends the answer."""
     taken: SentChunks = field(default_factory=SentChunks)
-    """Empty: `captured` contains the sent chunks."""
+    """Always empty, because `captured` contains the sent chunks."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Report how the answer ended; only the first report counts."""
@@ -189,10 +189,10 @@ AnyExchange = Exchange | ForwardedExchange
 class SessionWriter:
     """The forwarded calls of a session and their answers. Several threads may use one writer at the same time.
 
-    `save` writes them to `path`, any number of times. `before` are the exchanges that the file already contained. If
-    `keeps` is true, `save` first reads the file again, because another process may have added exchanges to it.
-    `redaction` makes the replacements. Unless `exact` is true, a line that differs from the old line only in padding,
-    times or ids is written as the old line.
+    `save` writes the calls and answers to `path`; it may be called any number of times. `before` are the exchanges that
+    the file already contained. If `keeps` is true, `save` first reads the file again, because another process may have
+    added exchanges to it. `redaction` makes the replacements. Unless `exact` is true, a line that differs from the old
+    line only in padding, times or ids is written as the old line.
     """
 
     path: Path
@@ -210,7 +210,7 @@ class SessionWriter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Register a call to be forwarded; `request` is the request of this call, with unmasked secrets."""
+        """Register a call to be forwarded; `request` is the call's request before its secrets were masked."""
         if request is not None:
             remember(*header_secrets(request.headers))
         captured = CapturedExchange(call.request, call.operation, running=True)
@@ -265,7 +265,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines that replace a file. Equivalent lines from before the first save stay, also at later saves."""
+        """The lines to write to a file. A line from before the first save stays if the new line is equivalent."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -283,7 +283,10 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """A copy of `safe` in which the line numbers of masks count the additional lines for parts in the file `text`."""
+    """A copy of `safe` in which the masks have the line numbers of the written file.
+
+    `text` is the text of this file, which has additional lines for parts.
+    """
     if not safe.masked:
         return safe
     numbers = [number for number, row in enumerate(text.split("\n"), 1) if not row.startswith('{"part"')]
@@ -293,7 +296,7 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
     """The exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
 
-    Of several equal exchanges, the last ones count as those of this writer.
+    If several exchanges are equal, the last of them count as exchanges of this writer.
     """
     left, others = own.copy(), list[RecordedExchange]()
     for exchange in reversed(exchanges):

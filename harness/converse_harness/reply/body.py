@@ -17,7 +17,7 @@ from converse_harness.stream.grammar import ERROR_FRAME, kind
 from converse_harness.stream.http import HttpResponse
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
-"""Placeholder toolUseId of a toolUse block without one; the Endpoint replaces it with a generated id."""
+"""Placeholder for a missing toolUseId in a toolUse block; the Endpoint replaces the placeholder with a generated id."""
 
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
@@ -66,7 +66,7 @@ class ErrorBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BareBody:
-    """An answer of which only the bytes are known: it is damaged, or its operation is not Converse or ConverseStream.
+    """An answer known only as bytes: the answer is damaged, or the operation is neither Converse nor ConverseStream.
 
     `summary` describes the answer in a few words.
     """
@@ -125,7 +125,7 @@ UNPACED: Final = Pace()
 
 
 _LOOKED_AT: Final = 4000
-"""The number of characters to which a text is cut before its secrets are masked; far fewer of them are shown."""
+"""A text is cut to this number of characters before its secrets are masked. Far fewer characters are shown."""
 
 
 def shorten(text: str, width: int = 60) -> str:
@@ -180,7 +180,7 @@ _KEYWORDS: Final[Mapping[str, str]] = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""Member of ConverseResponse -> its parameter in `reply.message`; other parameters have the name of their member."""
+"""Member of ConverseResponse -> parameter of `reply.message`. For all other members both names are the same."""
 
 Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 """The name of a function of `reply` or method of Reply, its positional arguments, and its keyword arguments."""
@@ -196,7 +196,7 @@ def written(
         waits = dict(body.headers)
         given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
-    # The order of the calls matters: the position of a failure counts events after the order fault was applied.
+    # The order of the calls matters: the position of a failure counts the events that remain after the order fault.
     for placement in placements:
         if placement.fault.level == "events":
             yield _written_breach(placement)

@@ -1,4 +1,4 @@
-"""Functions that create the answers that a guardrail blocked, masked or let through, with their traces."""
+"""Functions that create answers which a guardrail blocked, masked or let through, with the guardrail's trace."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
     """
     try:
         whole = rails.complete(assessment, action, detected=detected)
-    except (AttributeError, TypeError, ValueError):  # too malformed; `check` raises an error with its mistakes
+    except (AttributeError, TypeError, ValueError):  # too malformed to be completed: `check` raises the error
         bedrock.check("GuardrailAssessment", assessment, root=root)
         raise
     bedrock.check("GuardrailAssessment", whole, root=root)

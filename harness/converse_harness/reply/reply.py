@@ -119,7 +119,7 @@ class Reply:
         return replace(self, failure=StreamFailure(after, event), recorded=None)
 
     def _check_uncounted(self, then: str) -> None:
-        """Raise ReplyError if a fault of this reply counts events, because the intended change would shift it."""
+        """Raise ReplyError if the position of a fault counts events: the intended change would move this position."""
         for placement in self.placements:
             if placement.fault.place in ("between", "in event"):
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
@@ -223,8 +223,9 @@ class Reply:
     def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
         """Return the events of the stream, without the frame of `fails_after` or `error_frame_after`.
 
-        Unless the reply has exact `pieces`, deltas are cut as models of `family` do it; without a family, or if a fault
-        or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no events.
+        Unless the reply has exact `pieces`, deltas are cut as models of `family` cut them; without a family, or if a
+        fault or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no
+        events.
         """
         placement = self.order_breach
         if placement is None:
@@ -236,8 +237,9 @@ class Reply:
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
-        """Yield the events of `unbroken_events`; successive deltas that differ only in their text are one item, a
-        Deltas, which is not yet converted to events.
+        """Yield the events of `unbroken_events`, but one Deltas in place of successive deltas that differ only in text.
+
+        A Deltas is not yet converted to events, which saves time.
         """
         match self.body:
             case EventsBody(events):

@@ -43,7 +43,7 @@ RESULT: Final = {"toolUseId": ID, "content": [RESULT_CONTENT], "status": "succes
 
 QUESTION: Final = {"role": "user", "content": [{"text": _QUESTION}]}
 MESSAGE: Final = {"role": "assistant", "content": [{"text": LOOK_FIRST}, {"toolUse": TOOL_USE}]}
-"""The answer to QUESTION; all its blocks can be streamed."""
+"""The answer to QUESTION. All blocks of this answer can be streamed."""
 
 MESSAGES: Final = [
     QUESTION,
@@ -104,7 +104,7 @@ WAV: Final = (
 """10 ms of silence: 8 kHz, 16 bit, one channel."""
 
 _MP4: Final = b"\0\0\0\x1cftypisom\0\0\x02\0isomiso2mp41\0\0\0\x08free\0\0\0\x08mdat"
-"""The first boxes (parts) of an MP4 file; the video has no pictures."""
+"""The first boxes (parts) of an MP4 file. The video contains no pictures."""
 
 IMAGE: Final = {
     "format": "png",

@@ -21,7 +21,10 @@ _TIMES: Final[Mapping[str, Any]] = {
 
 
 def fresh(value: Any) -> Any:
-    """Return a deep copy of a value. No two places in the copy share an object, so each can be changed alone."""
+    """Return a deep copy of a value.
+
+    No two places in the copy share an object, so a change in one place does not change another place.
+    """
     if is_object(value):
         return {name: fresh(each) for name, each in value.items()}
     return [fresh(each) for each in value] if is_array(value) else value

@@ -208,7 +208,7 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": streaming.SEARCH_RESULT_LOCATION,
     },
 }
-"""Union of AWS's model -> its variants: path of members -> the value at the end of the path."""
+"""Union of AWS's model -> variants of this union: path of members -> the value at the end of the path."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
 """Event -> the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for

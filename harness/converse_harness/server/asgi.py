@@ -30,7 +30,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
-"""Number of bytes after which the sender of an answer lets other tasks of the event loop run."""
+"""After this number of bytes, the sender of an answer lets other tasks of the event loop run."""
 
 _THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
 """Headers that the app does not send, because the server manages the connection. The server also adds `Date`."""
@@ -150,7 +150,7 @@ class _Answer:
                 with suppress(OSError):
                     await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            reader.end("cut")  # the server cancelled the answer; without effect if the answer has ended
+            reader.end("cut")  # needed if the server cancelled the answer; no effect if the answer has ended
 
     async def _sent(self) -> bool:
         """Send the head and all chunks; return False if the client disconnected."""

@@ -1,4 +1,4 @@
-"""One client connection: it detects the version of HTTP, and passes bytes between the socket and Http1 or Http2."""
+"""One client connection. It detects the HTTP version, and passes bytes between the socket and Http1 or Http2."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ class Connection(asyncio.Protocol):
         self._stale = False
         self._linger = _LINGER
         self._draining = False
-        """Whether all answers are written, and input is discarded so that a client still sending can read them."""
+        """Whether all answers are written and the connection is about to close.
+
+        Until then input is discarded, so that a client that is still sending can read the answers.
+        """
 
     # Callbacks of asyncio
 
@@ -166,7 +169,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived.
+        """Remove a delivery that was written in full or whose stream was reset. Then handle the requests in `arrived`.
 
         `stale`: the next request on this connection causes a reset.
         """
@@ -221,7 +224,10 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def answers_for(self, owner: object) -> bool:
-        """Whether an answer of this owner is in progress, even if it sends nothing now; any thread may call this."""
+        """Whether an answer of this owner is in progress, even if no bytes are being sent.
+
+        Any thread may call this method.
+        """
         return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
 
     def fileno(self) -> int:
@@ -252,7 +258,8 @@ class Connection(asyncio.Protocol):
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        # A loop, not recursion: a client may send any number of requests at once; each finished answer starts the next.
+        # A loop instead of recursion: each finished answer starts the next one, and a client may send many requests at
+        # once.
         self._events += events
         if self._handling:
             return

@@ -1,4 +1,4 @@
-"""The sending of one answer over a socket: each chunk is written when it is due, together with others that are due."""
+"""Send one answer over a socket: write each chunk when it is due, together with other chunks that are due."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
-"""Number of bytes after which a delivery lets other tasks of the event loop run."""
+"""After this number of bytes, a delivery lets other tasks of the event loop run."""
 
 WAITING: Final = Chunk(b"", math.inf)
 """Placeholder for a chunk that has not arrived yet."""
 
 
 class Arriving(Iterator[Chunk]):
-    """Iterates over the pieces of a body that arrive while the answer is being sent; yields WAITING if the next piece
-    has not arrived.
+    """Iterates over the pieces of a body that arrive while the answer is being sent.
 
-    Another thread appends to `pieces` and then calls `came`, which calls `waker` if WAITING was yielded before.
+    Yields WAITING if the next piece has not arrived. Another thread appends to `pieces` and then calls `came`, which
+    calls `waker` if WAITING was yielded before.
     """
 
     def __init__(self, pieces: Sequence[tuple[bytes, float]]) -> None:
@@ -52,7 +52,7 @@ class Arriving(Iterator[Chunk]):
                 raise StopIteration
             if self._asleep:
                 return WAITING
-            self._asleep = True  # and look again: a piece that arrived just before did not call `waker`
+            self._asleep = True  # then look again, because a piece that has just arrived did not call `waker`
 
     def came(self, *, end: bool = False) -> None:
         """Note that a piece, or the end of the body, has arrived."""
@@ -122,7 +122,7 @@ class SocketDelivery:
     _is_due: bool = False
     """Whether the delay of the chunk has passed."""
     _at: int = 0
-    """Number of bytes of the chunk that are written."""
+    """The number of bytes of the chunk that are already written."""
     _batch: int = 0
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class SocketDelivery:
             self._begin()
 
     def _end(self, outcome: CallOutcome) -> None:
-        """Set the outcome unless it is already set, and report it to the exchange if sending has started."""
+        """Set the outcome unless it is already set. If sending has started, report the outcome to the exchange."""
         if self.outcome == "still running":
             self.outcome = outcome
         if self._started:
@@ -204,7 +204,7 @@ class SocketDelivery:
                 self._at += room
                 self._batch += room
             else:
-                break  # 0: the flow-control window is full; -1: the stream has ended
+                break  # 0 means that the flow-control window is full, -1 that the stream has ended
         link.flush()
 
     def _write_due(self, chunk: Chunk, room: int) -> None:

@@ -1,8 +1,8 @@
 """HTTP/1.1 without I/O: h11 parses requests; answers are written here.
 
-Writing answers through h11 would be too slow (each part of a body passes its state machine) and would reorder headers.
-So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the previous one
-left over.
+Writing answers through h11 would be too slow (each part of a body passes h11's state machine) and would reorder
+headers. So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the
+previous reader did not use.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Http1:
             return []
         try:
             self._h11.receive_data(data)
-        except RuntimeError:  # bytes after the client closed; asyncio never delivers any
+        except RuntimeError:  # bytes arrived after the client closed; asyncio never delivers such bytes
             self.done = True
             return []
         return self._read()
@@ -164,7 +164,7 @@ class Http1:
         return len(data)
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer; return the event of the next request, if it has arrived already."""
+        """End an answer. Return the event of the next request, if this request has arrived already."""
         if self._chunked and not self._silent:
             self._out.append(b"0\r\n\r\n")
         self._answering = False

@@ -38,7 +38,7 @@ _WINDOW = 1 << 20
 
 
 _FRAMES_OF_A_REQUEST = 4
-"""Number of empty frames that each request allows: for its end, a PING, a change of a window or of its priority."""
+"""Number of empty frames that a client may send per request, for instance a PING or a change of a window."""
 
 _LENGTH = 3
 """Number of bytes at the start of a frame's header that contain the length of the payload."""
@@ -47,8 +47,9 @@ _LENGTH = 3
 class _Connection(H2Connection):
     """h2's connection, for clients that send GOAWAY while they still wait for answers.
 
-    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats it as the end of
-    the connection and refuses to send the rest: https://github.com/python-hyper/h2/issues/1181.
+    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats this frame as
+    the end of the connection and refuses to send the rest of the response:
+    https://github.com/python-hyper/h2/issues/1181.
     """
 
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[H2Event]]:
@@ -63,9 +64,9 @@ class _Connection(H2Connection):
 class _Frames(FrameBuffer):
     """h2's buffer of received bytes, with two additional limits.
 
-    The length of a frame is checked as soon as it arrives; h2 itself first waits for the whole frame, up to 16 MB. The
-    number of empty frames (no headers, less than SMALL bytes of data) is limited, because each costs as much work as a
-    full one.
+    The length of a frame is checked as soon as the length arrives; h2 itself first waits for the whole frame, up to 16
+    MB. The number of empty frames (no headers, less than SMALL bytes of data) is limited, because an empty frame causes
+    as much work as a full one.
     """
 
     def __init__(self, patience: int) -> None:
@@ -106,7 +107,7 @@ class _Request(NamedTuple):
 
 @dataclass(slots=True)
 class _DueAnswer:
-    """The state of the answer on a stream. `unfinished`: the request was refused before its end."""
+    """The state of the answer on a stream. `unfinished`: the request was refused before all of it arrived."""
 
     silent: bool = False
     """Whether the body is omitted, because the method is HEAD."""
@@ -116,7 +117,7 @@ class _DueAnswer:
 
 
 class Http2:
-    """One connection with many requests at a time, each on its own stream."""
+    """One connection with many requests at a time. Each request has its own stream."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
@@ -137,7 +138,7 @@ class Http2:
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
         self._open: dict[int, _DueAnswer] = {}
-        """Stream -> the state of its answer, until the answer is complete."""
+        """Stream -> state of the answer. The entry is removed when the answer is complete."""
         self._patience = limits.resets
         self._leaving = False
 
@@ -228,7 +229,8 @@ class Http2:
         answer = self._open.pop(stream, None)
         if answer is None or answer.headless:
             self._patience -= 1
-        # A request whose reset came in the same bytes is removed from the events: a flood of these is never answered.
+        # A request that was reset in the same bytes is removed from the events, so a flood of such requests is never
+        # answered.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:

@@ -60,9 +60,12 @@ class ConverseServer:
         self.settings: Settings = {}
         """The default settings of new fakes."""
         self.recent: deque[ServerFake] = deque(maxlen=1)
-        """The fake that was opened last; earlier ones are not kept, because a hypothesis test opens hundreds."""
+        """The fake that was opened last. Earlier fakes are not kept, because a hypothesis test opens hundreds."""
         self.on_ended: Callable[[ServerFake, Call], None] | None = None
-        """A function that the server's thread calls when an answer of a scripted fake ends; it must not block."""
+        """A function that the server's thread calls when an answer of a scripted fake ends.
+
+        The function must not block.
+        """
         self._mounts = Mounts(self._control)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 
@@ -78,7 +81,7 @@ class ConverseServer:
         return fake
 
     def answer_all(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake at the server's own URL: it answers every request that no other fake's URL matches."""
+        """Open a fake at the server's own URL. The fake answers every request that no other fake's URL matches."""
         return self._fake_at("", *replies, **settings)
 
     def record(

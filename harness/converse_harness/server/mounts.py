@@ -26,9 +26,10 @@ Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 
 
 class ServerFake(Fake):
-    """A fake Bedrock with its own URL on a ConverseServer; it answers every client that uses the URL.
+    """A fake Bedrock with its own URL on a ConverseServer. The fake answers every client that uses this URL.
 
-    It is open from the start. `close`, or the end of its `with` block, closes it and cuts its running answers.
+    A ServerFake is open from the start. `close`, or the end of the `with` block, closes the fake and cuts the answers
+    that are still running.
     """
 
     transport = "server"
@@ -55,7 +56,7 @@ class ServerFake(Fake):
         return environ(self._url, os.environ)
 
     def answer(self, request: Request) -> TransportExchange:
-        """Answer a request of the server; called in a thread if the answer may be slow."""
+        """Answer a request that the server received. The server calls this in a thread if the answer may be slow."""
         return self.exchange(request)
 
     def open(self) -> Self:
@@ -105,7 +106,10 @@ class MountedAnswer(NamedTuple):
 
 
 class Mounts:
-    """The open fakes of a server by the prefix of their paths; the fake with the prefix "" answers all other paths."""
+    """The open fakes of a server by path prefix.
+
+    The fake with the prefix "" answers all paths that no other fake answers.
+    """
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}
@@ -121,7 +125,7 @@ class Mounts:
             del self.fakes[prefix]
 
     def answer(self, request: Request) -> MountedAnswer:
-        """Return how to answer a request. The fake receives the request without the prefix in its path."""
+        """Return the MountedAnswer for a request. The fake receives the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])

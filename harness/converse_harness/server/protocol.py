@@ -1,6 +1,6 @@
 """The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals.
 
-Http1 and Http2 have the same methods: they convert received bytes to events, and answers to bytes. If their attribute
+Http1 and Http2 have the same methods, which convert received bytes to events, and answers to bytes. If the attribute
 `done` is true, nothing more will be received or answered, and the connection must be closed once the pending bytes are
 written. If `unread` is true, the client may still be sending.
 """
@@ -28,14 +28,15 @@ class Limits:
     head: int = 65_536
     body: int = 64 * 1024 * 1024
     ahead: int = 262_144
-    """Bytes of requests that arrive while an earlier request is being answered (pipelining)."""
+    """Number of bytes of further requests that may arrive while an earlier request is being answered (pipelining)."""
     streams: int = 1_000
     """Number of concurrent streams on one HTTP/2 connection."""
     resets: int = 200
-    """Number of HTTP/2 streams that the client reset before their answer; each complete answer allows one more."""
+    """Number of HTTP/2 streams that the client may reset before their answer; each complete answer allows one more."""
     empty: int = 1_000
-    """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body; more are allowed to a peer that
-    sends further requests or body bytes, or receives answers.
+    """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body.
+
+    A peer that sends further requests or body bytes, or that receives answers, may send more of them.
     """
     silence: float = 30.0
     """How long the peer may send nothing in the middle of a request."""
@@ -46,7 +47,7 @@ class Limits:
 LIMITS: Final = Limits()
 
 SMALL: Final = 64
-"""Number of body bytes below which a frame or chunk counts as empty: it costs more work than its data is worth."""
+"""A frame or chunk with fewer body bytes counts as empty, because it causes more work than its data is worth."""
 
 
 _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
@@ -59,7 +60,7 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
 
 
 class Arrived(NamedTuple):
-    """A whole request arrived on this stream of the connection (Http1 numbers its requests as streams)."""
+    """A whole request that arrived on the stream with this number. In Http1 this is the number of the request."""
 
     stream: int
     request: Request
@@ -82,7 +83,10 @@ Event = Arrived | HttpRefused | Left
 
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
-    """Return the answer to a request that cannot be accepted, in AWS's form, so that every client can parse it."""
+    """Return the answer to a request that cannot be accepted.
+
+    The answer has AWS's form, so that every client can parse it.
+    """
     status = status if status in _REFUSALS else 400
     name, message = _REFUSALS[status]
     said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)

@@ -1,4 +1,4 @@
-"""A recording fake behind the server: it forwards each call to the real service and saves the call after its end."""
+"""A fake that forwards each call of a server to the real service, and saves the call in a recording."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer 
 
 
 class _Relay:
-    """The exchange of one call that is forwarded to the service; it records the answer and passes it to the client."""
+    """The exchange of one forwarded call. It records the service's answer and passes the answer on to the client."""
 
     def __init__(self, passed: ForwardedExchange, over: Callable[[Call], None]) -> None:
         self._call = passed.call
@@ -78,7 +78,7 @@ class _Relay:
 
     @property
     def taken(self) -> SentChunks:
-        """A new list that is never read: the relay records the pieces of the body itself."""
+        """A new SentChunks that is never read: the relay records the pieces of the body itself."""
         return SentChunks()
 
     def ask(self, upstream: Upstream, request: Request) -> None:
@@ -140,7 +140,7 @@ class _Relay:
             self._pieces.came(end=True)
 
     def _end(self, end: Callable[[], None]) -> None:
-        """End the recording of the call; only the first end counts."""
+        """End the recording of the call. Only the first call of this method has an effect."""
         with self._lock:
             ran = self._heard.running
             end()
@@ -149,12 +149,14 @@ class _Relay:
 
 
 OnSaved = Callable[[Call, Exception | None], None]
-"""A function that is called when a call has ended; it must not block. Its second argument is None if the call is saved
-(or was replayed), otherwise the exception that prevented saving."""
+"""A function that is called when a call has ended. The function must not block.
+
+The second argument is None if the call is saved (or was replayed), otherwise the exception that prevented saving.
+"""
 
 
 _REST: Final = 4.0
-"""The pause after a write lasts this many times as long as the write took."""
+"""The pause after a write is this factor times the duration of the write."""
 
 
 class _Saver:
@@ -212,7 +214,10 @@ class _Saver:
             self._over.wait(_REST * (monotonic() - started))
 
     def _tell(self, calls: Sequence[Call], failure: Exception | None) -> None:
-        """Call `on_saved` for these calls; a SecretFound is passed only for calls that the recording leaves out."""
+        """Call `on_saved` for each of these calls.
+
+        A SecretFound is passed on only for calls that the recording leaves out.
+        """
         left_out = {id(each.request) for each in self._writer.left_out}
         for call in calls:
             of_others = isinstance(failure, SecretFound) and id(call.request) not in left_out
@@ -280,7 +285,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment variables of a ServerFake, with the service's region: clients choose models by the region."""
+        """The environment variables of a ServerFake, with the service's region, by which clients choose models."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
         return {**super().environ, **regions}

@@ -36,7 +36,7 @@ _NOT_LOOPBACK: Final = (
 _NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
 _LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
 _FAREWELL: Final = 1.0
-"""Timeout in seconds: how long `stop` waits for running script functions, and `cut` for its resets."""
+"""Timeout in seconds: how long `stop` waits for running script functions, and how long `cut` waits for resets."""
 
 
 class ServerThread:
@@ -146,8 +146,9 @@ class ServerThread:
             loop.call_soon(ready.set)
             loop.run_forever()
             loop.remove_reader(bound)
-            # The loop needs one or two turns to add an accepted connection to `connections` and to remove a cut one.
-            # If the server closed earlier, asyncio would lose track of the open sockets of these connections.
+            # The loop needs one or two turns to add an accepted connection to `connections`, and to remove a cut
+            # connection. If the server closed earlier, asyncio would lose track of the open sockets of these
+            # connections.
             while self.connections or asyncio.all_tasks(loop):
                 for connection in [*self.connections]:
                     connection.cut()
@@ -224,9 +225,10 @@ def _in_url(host: str) -> str:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket.
+    """Bind a port and return the listening socket.
 
-    It is created with IPPROTO_TCP; otherwise asyncio would not set TCP_NODELAY, and each stream would take 40 ms more.
+    The socket has the protocol IPPROTO_TCP; without it, asyncio would not set TCP_NODELAY, and each stream would take
+    40 ms more.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

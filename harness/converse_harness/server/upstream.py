@@ -56,7 +56,7 @@ LOST: Final = "the credentials of this environment could not be renewed: {error}
 
 
 class UpstreamAnswer:
-    """An answer of the service. Its head has been read; iterating over `pieces()` reads its body."""
+    """An answer of the service. The head of the answer has been read; iterating over `pieces()` reads the body."""
 
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
@@ -71,13 +71,16 @@ class UpstreamAnswer:
         """Whether the body is chunked: `pieces` then yields one piece per chunk, otherwise one piece in all."""
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the parts of the body as they arrive, undecoded. Raises urllib3's exception for an incomplete body."""
+        """Yield the parts of the body as they arrive, without decoding them.
+
+        Raises urllib3's exception for an incomplete body.
+        """
         try:
             if self.chunked:
                 yield from self._raw.read_chunked(decode_content=False)
             else:
                 yield self._raw.read(decode_content=False)
-        except Exception as error:  # urllib3's; its cause holds the bytes of an incomplete piece
+        except Exception as error:  # an error of urllib3: its `__cause__` contains the bytes of an incomplete piece
             if isinstance(error.__cause__, http.client.IncompleteRead) and error.__cause__.partial:
                 yield error.__cause__.partial
             raise
@@ -91,7 +94,7 @@ class UpstreamAnswer:
                 self._wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection; only from the reading thread."""
+        """Close the connection. Only the thread that reads the body may call this."""
         self._raw.close()
         self._session.close()
         if self._wire is not None:

@@ -1,4 +1,4 @@
-"""`assemble` joins the events of a stream into a Response; it is the inverse of `chunk`."""
+"""The function `assemble` joins the events of a stream into a Response, and is the inverse of `chunk`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Convert a message to the events of a stream.
 
-The message is cut as a model family cuts it, at the given `pieces`, or by a Cutter.
+The message is cut as a model family cuts it, into the given `pieces`, or by a Cutter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
 
 
 class Deltas(NamedTuple):
-    """A run of contentBlockDelta events of one block that differ only in their text.
+    """Successive contentBlockDelta events of one block that differ only in the text.
 
     `member` is the member of the delta that carries the text: "text", "toolUse" or "reasoningContent".
     """
@@ -86,8 +86,9 @@ def chunk(
 
     `stop_reason` defaults to `tool_use` if the message has a tool use for the client, otherwise to `end_turn`. `pieces`
     maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
-    cut off a tool use at the end of the message, its pieces may be incomplete. `family` decides how other blocks are
-    cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be streamed.
+    cut off a tool use at the end of the message, the pieces of this tool use may be incomplete. `family` decides how
+    other blocks are cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be
+    streamed.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -132,11 +133,11 @@ class Cutter(Protocol):
     """The interface for cutting a message's blocks into deltas; `index` is the block's position in the message."""
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut the text of a text or citations block into deltas, at least one, and return them in runs."""
+        """Cut the text of a text or citations block into one or more deltas. Return these deltas in runs."""
         ...
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a reasoning text into deltas, at least one, and return them in runs."""
+        """Cut a reasoning text into one or more deltas. Return these deltas in runs."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
@@ -176,7 +177,10 @@ class ByFamily:
         return (given,) if given else cutting.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Return the block's `pieces` (none for an empty input); if not given, cut the JSON as the family does."""
+        """Return the block's `pieces` (possibly none for an empty input).
+
+        Without them, cut the JSON as the family does.
+        """
         given = self.pieces.get(index)
         if given is None:
             return cutting.cut_tool_input(cutting.spell_tool_input(value, self.family), self.family)
@@ -218,7 +222,7 @@ def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool =
     """Convert a message to events, from messageStart to the last contentBlockStop, with blocks cut by a Cutter.
 
     Raises ReplyError for a block that has no delta in AWS's model. With `strict=False`, such a block becomes one delta
-    with the block's name, as a future kind of block might.
+    with the block's name, because AWS may stream future kinds of blocks in this way.
     """
     return events_of(_cut_in_runs(message, cutter, strict=strict))
 

@@ -46,9 +46,9 @@ class Frames(list[bytes]):
 
 @dataclass(slots=True, eq=False)
 class StreamChunks(Iterable[Chunk]):
-    """The chunks of a stream without faults, one frame each.
+    """The chunks of a stream without faults. Each chunk is one frame.
 
-    `first` is the pause in seconds before the first chunk, `each` the pause before each further one. `runs` yields
+    `first` is the pause in seconds before the first chunk, `each` the pause before each further chunk. `runs` yields
     all frames except the last one, in lists. Frames are encoded on demand, at most once, and are also appended to
     `frames`. `last` takes the number of frames before the final chunk; it returns the final chunk, or None.
     """
@@ -96,7 +96,7 @@ class SentChunks:
     started: float = 0.0
     """The arrival time of the request, on the same clock as `times`."""
     times: array[float] = field(default_factory=lambda: array("d"))
-    """The time of each received chunk: first of the received chunks in `_frames`, then of those in `chunks`."""
+    """The times of the received chunks: first the chunks in `_frames`, then the chunks in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     _frames: Frames | None = None
 

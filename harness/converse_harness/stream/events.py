@@ -26,7 +26,7 @@ LONGEST_PADDING: Final = 61
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
 _ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
-"""Depth of the text in a delta -> for each length of the padding, the last characters of the payload."""
+"""Depth of the text in a delta -> the last characters of the payload, indexed by the length of the padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
@@ -74,7 +74,7 @@ def standard_frame(name: str, payload: bytes) -> bytes:
 
 
 def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
-    """Decode a frame. Return its AWS event dict and the length of its padding (None without padding).
+    """Decode a frame. Return the AWS event dict, and the length of the padding (None without padding).
 
     Blobs become bytes. Raises the errors of `read_event`.
     """
@@ -83,11 +83,11 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
 
 
 def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
-    """Return a frame's event type, its members as plain JSON, and the length of its padding (None without padding).
+    """Return the event type of a frame, the members as JSON, and the length of the padding (None without padding).
 
     A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData if the payload is not a JSON object, if
-    the message type is unknown, or if the header with its type is missing. A newer version of the service may send
-    such frames.
+    the message type is unknown, or if the header with the event or exception type is missing. A newer version of the
+    service may send such frames.
     """
     message_type = frame.get(":message-type")
     if message_type == "error":

@@ -87,9 +87,10 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
 
 
 def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list[bytes]:
-    """Build one frame per item of `rests`. All frames have the same headers; each payload is `start` plus the item.
+    """Build one frame per item of `rests`.
 
-    For the many deltas of a stream: the CRC of the bytes that frames share is computed once, not for each frame.
+    All frames have the same headers; a frame's payload is `start` plus the item. This is fast for the many deltas of a
+    stream, because the CRC of the shared bytes is computed only once.
     """
     beginnings = _beginnings(header_block, start)
     return [
@@ -99,7 +100,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """Length of the payload after `start` -> the bytes of the frame up to the end of `start`, and their CRC."""
+    """Length of the payload after `start` -> the frame's bytes up to the end of `start`, and the CRC of these bytes."""
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()
@@ -124,7 +125,7 @@ def _beginnings(header_block: bytes, start: bytes) -> _Beginnings:
 
 @lru_cache(maxsize=512)
 def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
-    """Return prelude and headers as bytes, and the CRC of these bytes. Frames of the same lengths share the result."""
+    """Return prelude and headers as bytes, and the CRC of these bytes. The result is cached."""
     headers_length = len(header_block)
     if headers_length > MAX_HEADERS_LENGTH:
         raise UnwritableFrame(
@@ -197,7 +198,7 @@ class Decoder:
             self._buffer.clear()
             if not frames:
                 raise
-        # One deletion per feed, not per frame, so that the remaining bytes are moved only once.
+        # Delete once per feed instead of once per frame, so that the remaining bytes are moved only once.
         del self._buffer[:start]
         return frames
 

@@ -1,7 +1,7 @@
 """The order of the events of a ConverseStream, as one literal table, and a checker that uses the table.
 
-A stream is a finite automaton. Its states are the keys of ORDER: before the first event, between two blocks, inside a
-block of each kind, and so on to the end. Its inputs are symbols. A symbol is an event type; if the order depends on the
+A stream is a finite automaton. The states are the keys of ORDER: before the first event, between two blocks, inside a
+block of each kind, and so on to the end. The inputs are symbols. A symbol is an event type; if the order depends on the
 union member that an event carries, the member is part of the symbol: `contentBlockStart.toolUse`,
 `contentBlockDelta.reasoningContent.signature`. For each state, ORDER contains the legal symbols and the state that
 follows each of them. A symbol that is not in the table is illegal.
@@ -73,7 +73,7 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
 """State -> symbol -> next state."""
 
 CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
-"""Member of a delta whose text is one level deeper -> the inner member that contains the text."""
+"""Member of a delta that contains its text one level deeper -> the inner member with the text."""
 
 TEXTS: Final[Mapping[str, str]] = {
     "contentBlockDelta.text": "text",
@@ -88,7 +88,7 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""State -> the member that carries the text of a delta after which the block stays in this state.
+"""State -> the member with the text of those deltas that do not change this state.
 
 Nearly every event of a stream is such a delta.
 """
@@ -116,7 +116,7 @@ def kind(event: Mapping[str, Any]) -> str:
 
 
 def symbol(event: Mapping[str, Any]) -> str:
-    """The event's symbol in ORDER: its type and, for a block's start and delta, also its union member.
+    """The event's symbol in ORDER: the event type and, for the start or delta of a block, also the union member.
 
     >>> symbol({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}})
     'contentBlockDelta.reasoningContent.signature'

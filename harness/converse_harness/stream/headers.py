@@ -2,7 +2,7 @@
 
     header = name length (u8), name (UTF-8), type (u8), value
 
-A bool has no value bytes: its type byte is its value. Numbers are signed and big-endian, a UUID has 16 bytes, and the
+A bool has no value bytes: the type byte is the value. Numbers are signed and big-endian, a UUID has 16 bytes, and the
 length (u16) precedes a string or byte array. Bedrock sends only strings, so values of other types are kept as bytes.
 """
 
@@ -20,7 +20,7 @@ from converse_harness.errors import DamagedData, ReplyError
 MAX_NAME_LENGTH = 255
 """The maximum length of a header's name in bytes of UTF-8; the minimum is 1."""
 MAX_VALUE_LENGTH = 32 * 1024 - 1
-"""The maximum length of a header's string (as UTF-8) or byte array in bytes; the minimum is 0."""
+"""The maximum length in bytes of a header's value if it is a string (in UTF-8) or a byte array. The minimum is 0."""
 
 
 FrameProblem = Literal[
@@ -119,7 +119,7 @@ _LENGTHS: Final[Mapping[HeaderType, int | None]] = {
     HeaderType.TIMESTAMP: 8,
     HeaderType.UUID: 16,
 }
-"""Type of a header -> the length of its value in bytes; None if the length precedes the value."""
+"""Type of a header -> length of the value in bytes; None if the encoded header contains the length."""
 
 _TYPES = {member.value: member for member in HeaderType}
 
@@ -170,7 +170,7 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
 
 
 def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
-    """Decode the header at `start` of the block. Return the header and its end in the block.
+    """Decode the header at `start` of the block. Return the header, and the position in the block at which it ends.
 
     `offset` is the position of the block in the stream, for error messages.
     """

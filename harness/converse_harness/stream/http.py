@@ -23,7 +23,7 @@ class Request:
 
 
 ConnectionFailure = Literal["connection refused", "connect timeout", "read timeout", "connection closed"]
-"""The failures of a connection that happen instead of an HTTP response."""
+"""The failures of a connection that replace an HTTP response."""
 
 
 Break = Literal["connection reset", "connection closed", "stalled"]
@@ -35,8 +35,8 @@ class Chunk(NamedTuple):
 
     `delay` is the number of seconds to wait before the bytes are sent. `event` is the AWS event dict that the bytes
     encode (None for a JSON body). If a fault puts several events into one chunk, `more` are the events after the first.
-    Chunk is a named tuple, because one is made for every event, and making a frozen dataclass takes three times as
-    long.
+    Chunk is a named tuple for speed: one Chunk is made for every event, and making a frozen dataclass takes three times
+    as long.
     """
 
     data: bytes
@@ -48,14 +48,14 @@ class Chunk(NamedTuple):
 JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
 STREAM_HEADERS: Final = ("Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId")
 ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
-"""The three tuples are the headers of JSON, stream and error answers, in recorded order; `Date` precedes them."""
+"""The names of the headers of JSON, stream and error answers, in recorded order. `Date` comes before these headers."""
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
-"""The two suffixes of x-amzn-ErrorType in recorded answers: for errors of the service, and of its gateway."""
+"""The suffixes of x-amzn-ErrorType in recorded answers, for errors of the service and for errors of the gateway."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
-"""The request id of answers to requests for which there is no Call."""
+"""The request id of the answer to a request that never becomes a Call."""
 
 ERROR_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 """Pattern of valid error names, as the header x-amzn-ErrorType contains them."""

@@ -21,10 +21,10 @@ from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]
-"""Function of a keyword's value in the schema and a value; returns replacements that may break the keyword."""
+"""Function that takes a keyword's value in a schema, and a valid value. It returns replacements that may be invalid."""
 
 _FAR: Final = 10_000
-"""maxItems, maxLength and maxProperties from this number on are not broken, because values would be too large."""
+"""A maxItems, maxLength or maxProperties that is not below this number is not broken: the value would be too large."""
 
 _T = TypeVar("_T")
 
@@ -69,7 +69,7 @@ def draw_broken(
 ) -> BrokenValue | None:
     """Draw a value that breaks a schema; return None if every value satisfies the schema.
 
-    If `objects` is true, only objects are considered.
+    If `objects` is true, the drawn value is an object.
     """
     root, choice = plan(function, schema, texts, objects=objects)
     nodes = [*root.known.values()]
@@ -126,7 +126,7 @@ def _from(draw: st.DrawFn, some: list[_T]) -> list[_T]:
 
 
 def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Path, Node, Any]]:
-    """Yield (path, node, value at the path) for every place in a value and each schema node that applies there."""
+    """Yield (path, node, value at the path) for every place in a value and each node that applies to the place."""
     here = list(dict.fromkeys(each for node in nodes for each in applying(node, value)))
     for node in here:
         yield path, node, value
@@ -164,7 +164,7 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """Return no replacements: the keyword only applies other schemas, and their keywords are broken instead."""
+    """Return no replacements: the keyword only applies subschemas; their keywords are broken instead."""
     return ()
 
 

@@ -31,7 +31,7 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """One combination of a schema's branches: a value must satisfy all `nodes`, and no node in `wrong`.
+    """One combination of a schema's branches: a value must satisfy every node in `nodes`, and no node in `wrong`.
 
     The keywords `$ref`, `allOf`, `anyOf`, `oneOf` and `not` of `nodes` are ignored: the Compiler has resolved them.
     """
@@ -45,7 +45,7 @@ class Plain(NamedTuple):
 
 
 class Compiler:
-    """Compiles one schema into Choices, one Choice per set of nodes.
+    """Compiles one schema into Choices. Each set of nodes has one Choice.
 
     `texts` is a strategy for strings that have neither a pattern nor a format.
     """
@@ -232,7 +232,7 @@ _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]],
 def plan(
     function: str, schema: object, texts: st.SearchStrategy[str] | None = None, *, objects: bool = False
 ) -> tuple[Node, Choice]:
-    """Compile a schema; return its root node, and the Choice for its values (with `objects`, only for its objects).
+    """Compile a schema. Return the root node, and the Choice for the values (with `objects`, only for the objects).
 
     Raises InvalidArgument for a schema that is not JSON, is not supported, or allows no value; the message begins with
     `function`, the name of the public strategy.
@@ -283,7 +283,7 @@ def _target(node: Node) -> Node:
 def _kinds(nodes: Sequence[Node], wrong: Sequence[Node]) -> frozenset[str]:
     """The kinds of values that the nodes allow, from KINDS. Raises Contradiction if no kind is left.
 
-    `type` lists the kinds. Without `type`, they are the kinds to which the other keywords apply.
+    `type` lists the kinds. Without `type`, the result contains the kinds to which the other keywords apply.
     """
     kinds = frozenset(KINDS)
     said_types = said(nodes, "type")

@@ -1,8 +1,8 @@
 """The plan for drawing values of a compiled schema: a Choice of alternatives, each for one kind of value.
 
-A Choice may contain itself, if the schema is recursive. The `height` of a Choice is the nesting depth of its smallest
-value. If a Choice is nested in itself several times, or a value has many recursive parts, only the smallest values are
-drawn for the remaining parts. Thus every draw ends.
+A Choice may contain itself, if the schema is recursive. The `height` of a Choice is the nesting depth of the Choice's
+smallest value. If a Choice is nested in itself several times, or a value has many recursive parts, only the smallest
+values are drawn for the remaining parts. Thus every draw ends.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The state of a draw: with `full`, all optional parts are drawn; with `smallest`, no optional recursive parts are.
+    """The state of a draw. With `full`, all optional parts are drawn.
 
-    `path` contains the recursive Choices around the current part, the outermost first. `turns` is one list for the
-    whole value, with one item per recursive Choice drawn so far.
+    With `smallest`, no optional recursive part is drawn. `path` contains the recursive Choices around the current part,
+    the outermost first. `turns` is one list for the whole value, with one item per recursive Choice drawn so far.
     """
 
     draw: st.DrawFn
@@ -59,7 +59,7 @@ class Alternative:
     """The base class for one kind of value that satisfies a schema. By default, the values have no nested values."""
 
     is_right: Callable[[Any], bool] | None = None
-    """A further condition, or None. A Choice draws up to `_TRIES` values until one of them meets the condition."""
+    """A further condition, or None. A Choice draws up to `_TRIES` values until a value meets the condition."""
 
     def height(self) -> float:
         """The nesting depth of the smallest value; infinite if there is no value."""
@@ -74,7 +74,7 @@ class Alternative:
         return ()
 
     def lack(self) -> Iterable[str]:
-        """The reasons why no value is possible, without reasons inside the Choices of `needs`; empty if none."""
+        """The reasons why no value is possible, except those in the Choices of `needs`; empty if there are none."""
         return ()
 
     def value(self, drawing: Drawing) -> Any:
@@ -83,7 +83,7 @@ class Alternative:
 
 
 class Scalar(Alternative):
-    """Values that are drawn from a strategy, or copies of the given `values`, whose first is the simplest."""
+    """Values drawn from a strategy, or copies of the given `values`. The first of these values is the simplest."""
 
     def __init__(self, strategy: st.SearchStrategy[Any] | None = None, values: Sequence[Any] = ()) -> None:
         self.values = values
@@ -139,7 +139,10 @@ class Choice:
         self.is_recursive = self in seen
 
     def lack(self, inside: tuple[Choice, ...] = ()) -> str:
-        """Describe why no value is possible; `inside` are the Choices around this one, to detect endless nesting."""
+        """Describe why no value is possible.
+
+        `inside` contains the Choices around this Choice, to detect endless nesting.
+        """
         if self in inside:
             return f"{self.path} needs another of itself inside, without end"
         found = list(self.reasons)
@@ -197,7 +200,7 @@ class Members(Alternative):
             yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
 
     def value(self, drawing: Drawing) -> dict[str, Any]:
-        """Draw an object. Its members are in the order of the schema; other members follow."""
+        """Draw an object. The members that the schema names come first, in the schema's order; other members follow."""
         chosen = self._chosen(drawing)
         value = {name: choice.value(drawing) for name, choice in self.members.items() if name in chosen}
         self._add(drawing, value)
@@ -310,7 +313,7 @@ class Items(Alternative):
         return drawing.draw(st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None))
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
-        """Draw `low` to `high` items that may contain items of their own kind; `drawing` limits the nesting."""
+        """Draw `low` to `high` items with a recursive schema; `drawing` limits the nesting."""
         items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
         if self.unique:
             items = list({key(item): item for item in items}.values())

@@ -89,7 +89,7 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     ),
     "values": ("a list of at least one value", lambda value: is_array(value) and bool(value)),
 }
-"""Kind of a keyword's value -> its description for messages, and a function that checks whether a value is of it."""
+"""Kind of a keyword's value -> its description for messages, and a function that checks a value for this kind."""
 
 
 class Keyword(NamedTuple):
@@ -161,7 +161,10 @@ ANNOTATIONS: Final = frozenset(
 """Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too."""
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
-"""The keywords that a schema under `not` may have, besides annotations. They exclude few values, so few draws fail."""
+"""The keywords that a schema under `not` may have, besides annotations.
+
+These keywords exclude few values, so few draws fail.
+"""
 
 
 def kind(value: object) -> str:
@@ -185,9 +188,10 @@ _KINDS: Final[Mapping[type, str]] = {
 
 
 def key(value: Any) -> object:
-    """A hashable key for a JSON value. Two values have the same key exactly if JSON Schema treats them as equal.
+    """A hashable key for a JSON value.
 
-    For example, 1 and 1.0 are equal; 1 and true are not.
+    Two values have equal keys if, and only if, JSON Schema treats the values as equal. For example, 1 and 1.0 are
+    equal; 1 and true are not.
 
     >>> key({"a": 1, "b": [2]}) == key({"b": [2.0], "a": 1.0}), key(1) == key(True)
     (True, False)
@@ -263,7 +267,7 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 class Node:
-    """A node: a part of a schema that is itself a schema; `path` is its place, for example `#/properties/city`.
+    """A node: a part of a schema that is itself a schema; `path` is the node's place, for example `#/properties/city`.
 
     `keywords` are the node's own keywords without annotations; `never` marks the schema `false`; `known` contains the
     nodes read so far, by path. Raises InvalidArgument, with the path, for an unsupported keyword or a wrong value.
@@ -285,11 +289,11 @@ class Node:
         return self.known.get(path) or Node(path, reduce(getitem, steps, self._value), self.known)
 
     def children(self, keyword: str) -> list[Node]:
-        """The nodes for the schemas in the list under a keyword, such as `anyOf`; empty without this keyword."""
+        """The nodes for the schemas in the list under a keyword, such as `anyOf`; empty if the keyword is missing."""
         return [self.child(keyword, index) for index in range(len(self.keywords.get(keyword, ())))]
 
     def target(self) -> Node:
-        """The node to which `$ref` refers. Raises InvalidArgument if there is nothing at this place in the schema."""
+        """The node to which `$ref` refers. Raises InvalidArgument if the schema has nothing at the path in `$ref`."""
         reference = str(self.keywords["$ref"])
         path = "#" + unquote(reference[1:])
         if path in self.known:

@@ -18,8 +18,9 @@ APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
 """Keywords that apply other nodes to the same value."""
 
 _FAR: Final = 2**53
-"""How far from 0, or from the only bound, integers are drawn. Every JSON reader represents integers up to 2**53
-exactly.
+"""The largest distance of drawn integers from 0, or from the only bound.
+
+Every JSON reader represents integers up to 2**53 exactly.
 """
 
 _MANY: Final = 10**6
@@ -34,7 +35,7 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """The keyword's value in each node that has it, by path, for example `#/properties/city/minLength`."""
+    """The keyword's value in each node that has the keyword, by path, for example `#/properties/city/minLength`."""
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
@@ -60,7 +61,7 @@ def _where(nodes: Sequence[Node]) -> str:
 
 
 class _Bounds:
-    """The tightest bounds for numbers: `low` and `high` are (number, whether it is inclusive), or None for no bound."""
+    """The tightest bounds for numbers: `low` and `high` are (number, is inclusive), or None if there is no bound."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         def bounds(keyword: str, exclusive: str) -> list[tuple[float, bool]]:
@@ -73,7 +74,7 @@ class _Bounds:
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
         """The smallest and largest n for which n * step is within the bounds.
 
-        In place of a missing bound, n is at most `far` away from 0, or from the other bound if this reaches further.
+        Without a bound, n is at most `far` away from 0 or from the other bound, whichever reaches further.
         """
         low, high = -far, far
         if self.low is not None:
@@ -238,7 +239,8 @@ def _of_length(low: int, high: int | None, letters: str | None = None) -> st.Sea
 def of_pattern(pattern: str) -> st.SearchStrategy[str]:
     """Texts that contain a match of a pattern, in printable ASCII unless the pattern itself contains other characters.
 
-    Beyond ASCII, dialects of regular expressions differ over white space, letters and line ends.
+    Other characters are avoided, because the dialects of regular expressions treat white space, letters and line ends
+    beyond ASCII differently.
     """
     found = _characters(pattern)
     if found is not None and found[0]:

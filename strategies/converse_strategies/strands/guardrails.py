@@ -13,7 +13,10 @@ from converse_strategies.strands.making import RARELY, Value, Values, built, dic
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
-"""The largest number of entries in each list of a policy. A trace has many lists; short ones show the same problems."""
+"""The largest number of entries in each list of a policy.
+
+A trace has many lists, and short lists show the same problems.
+"""
 
 
 def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:

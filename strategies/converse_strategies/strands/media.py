@@ -82,7 +82,7 @@ def audio_contents() -> Values:
     """
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
-    # The installed botocore is too old for audio. Strands' type has audio regardless, for other providers.
+    # The installed botocore is too old for audio. Strands' types support audio anyway, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 

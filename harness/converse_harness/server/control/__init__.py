@@ -47,7 +47,7 @@ class Fakes(Protocol):
 
     @property
     def fakes(self) -> Iterable[ServerFake]:
-        """The open fakes; closing one removes it."""
+        """The open fakes. Closing a fake removes it."""
         ...
 
 
@@ -222,8 +222,9 @@ def _page(request: Request) -> tuple[int, int]:
 
 
 def _call_json(call: Call) -> dict[str, Any]:
-    """Return a call as JSON: the request as it was sent (blobs in base64) with secret headers masked, and the answer
-    so far.
+    """Return a call as JSON: the request as it was sent, but with secret headers masked, and the answer so far.
+
+    Blobs are base64.
     """
     conversation = _conversation(call)
     return {
@@ -285,6 +286,6 @@ def _unused(fake: ServerFake) -> list[str]:
 
 
 def _problem_text(problem: Exception) -> str:
-    """Return the message of an exception with secrets masked; unless the exception is ours, its type comes first."""
+    """Return an exception's message with secrets masked. The exception's type comes first unless it is our own."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")

@@ -61,7 +61,7 @@ def check_length(pattern: str, path: str) -> None:
 
 
 def timed(pattern: str, path: str) -> TimedPattern:
-    """Compile an expression. Raises ControlRefused if it is invalid or too large, or `regex` is not installed."""
+    """Compile an expression. Raises ControlRefused if it is invalid or too large, or if `regex` is not installed."""
     check_length(pattern, path)
     it = f"{path} is {shorten(pattern)}"
     try:

@@ -35,8 +35,8 @@ arguments.
 class Word:
     """A member of a reply in JSON. `function` makes or changes the reply; its parameters are the member's arguments.
 
-    `shape` is the AWS shape of the first argument's items; their blobs are base64 in JSON. `places` maps the beginning
-    of an error text of the function to the path in the JSON that replaces it.
+    `shape` is the AWS shape of the first argument's items; in JSON, blobs in these items are base64. `places` maps the
+    beginning of an error text of the function to the path in the JSON that replaces it.
     """
 
     function: Callable[..., Reply]
@@ -184,7 +184,7 @@ SCRIPTING: Final = ("script", "when", "always")
 """The members of a body that contain replies."""
 
 ANSWERS: Final = ("script", "always")
-"""The members of an item of `when` that contain the replies to calls that meet its condition."""
+"""The members of an item of `when` that contain replies. Calls that meet the item's condition get these replies."""
 
 
 def conditions() -> list[str]:
