@@ -49,7 +49,7 @@ class Checks(ShapeWalk[Check]):
         return _structure(shape.name, inner, required, union=is_union(shape))
 
     def more_members(self, shape: Shape) -> Mapping[str, Check]:
-        """Return the checks of the members and enum values that AWS sends although its model lacks them."""
+        """Return a check for each member that AWS's model lacks, or that may have enum values that the model lacks."""
         found: dict[str, Check] = {}
         for row in self._beyond:
             if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:

@@ -1,4 +1,7 @@
-"""Build the texts of failures and reports. A text lists calls and the script, and gives advice. Secrets are masked."""
+"""Build the messages of failures, and the transcript of calls for reports. Secrets are masked.
+
+A message shows the calls that it is about; most messages also give advice, and some list the script.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from converse_harness.secrets import mask
 _WIDTH: Final = 48
 
 _ROWS: Final = 50
-"""A text lists at most this number of replies, and at most this number of calls."""
+"""A failure message lists at most this number of replies, and at most this number of calls.
+
+A transcript lists every call.
+"""
 
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations `on_operation` can answer."""

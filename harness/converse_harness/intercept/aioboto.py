@@ -1,7 +1,8 @@
 """The boto transport for aiobotocore, with any of its HTTP libraries (aiohttp, httpx) and event loops (asyncio, trio).
 
 aiobotocore overrides botocore's methods for sending and parsing with coroutines. Therefore the replacements in the
-module `boto` have counterparts here. The modules `keys`, `waits` and `forward_boto` work for both libraries.
+module `boto` have counterparts here. The modules `keys`, `waits` and `forward_boto` work for botocore
+and for aiobotocore.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""The pytest options that select tests. If one of them is used, it is unknown which recordings are unused."""
+"""The pytest options with which some tests do not run. With one of them it is unknown which recordings are unused."""
 
 
 class Tally:

@@ -228,6 +228,6 @@ _BEGINNING: Final = 64 * 1024
 
 
 def _other_tool(text: str) -> str | None:
-    """The name of the tool that recorded a file with this text; None for an unknown tool."""
+    """The name of the tool that recorded a file with this text; None for vcrpy, and for an unknown tool."""
     beginning = text[:_BEGINNING].lstrip()
     return next((tool for tool, pattern in _TOOLS.items() if re.match(pattern, beginning, re.MULTILINE)), None)

@@ -190,10 +190,10 @@ class Accounts:
 
 
 def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """The account ids in the texts of a recording.
+    """The account ids in the texts of a recording, each with its stand-in.
 
-    The first `kept` lines already contain stand-ins, which stay unchanged. If an ARN in these lines contains a
-    stand-in, the account of the same ARN in a later line gets this stand-in.
+    The first `kept` lines may already contain stand-ins, which stay unchanged. If a later ARN differs from an ARN of
+    these lines only in its account id, this id gets the stand-in of that ARN. Each such stand-in is given only once.
     """
     stand_ins: dict[str, str] = {}
     arns: dict[tuple[str, str], str] = {}

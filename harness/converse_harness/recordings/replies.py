@@ -182,7 +182,10 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
 
 
 def _request_id(exchange: RecordedExchange) -> str:
-    """The recorded request id; if it is a recorder's placeholder, a valid id that is the same each time."""
+    """The recorded request id; NO_REQUEST_ID if none was recorded.
+
+    If a recorder masked the id, the result is computed from the exchange, so that every replay has the same one.
+    """
     known: str = exchange.head.get("requestId", NO_REQUEST_ID)
     if not _PLACEHOLDER.search(known):
         return known

@@ -128,9 +128,10 @@ class Reply:
         """Break the protocol with a fault, after `after` events; by default after half of them.
 
         For an order fault, `after` is the index of the event to which the fault applies; the default is the middle one
-        of the possible events. Events are counted with one delta per word, whatever the model family. A fault that is
-        also possible in a whole body breaks the body of plain Converse, or of an error, at the same fraction of its
-        length. Faults of different levels may be combined. Raises ReplyError if the fault is impossible in this reply.
+        of the possible events. A fault of the whole answer takes no `after`. Events are counted with one delta per
+        word, whatever the model family. If the answer is not a stream (an answer of Converse, or an error), a fault
+        after 3 of 6 events breaks the body after half of its bytes; some faults are possible only in a stream. Faults
+        of different levels may be combined. Raises ReplyError if the fault is impossible in this reply.
 
         >>> from converse_harness import faults
         >>> from converse_harness import reply

@@ -1,4 +1,4 @@
-"""Every sample value and every set of variants, with its fixture, as one literal table.
+"""One literal table of all samples and sets of variants: the name, the fixture and a sentence about each.
 
 pytest imports this module at every start, so the table is only text and needs no other module. The values are in
 `values.py` and `objects.py`.

@@ -171,7 +171,7 @@ class ConverseServer:
     def __repr__(self) -> str:
         return f"<ConverseServer {self._thread.url or 'stopped'}>"
 
-    # Callbacks of the fakes
+    # Functions that the mounts and the fakes call: the control API, opening and closing a fake
 
     def _control(self, request: Request) -> HttpResponse:
         from converse_harness.server.control import ControlApi
