@@ -34,8 +34,9 @@ def replies(
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
-    Half of the Replies contain a message, which the fake cuts into events like the model family of the request. The
-    other half contain fixed events, cut anywhere. The arguments are those of `stream_events`. Methods of Reply add
+    Half of the Replies contain a message; the fake cuts it into deltas as the model family of the request does. The
+    other half contain fixed events, whose deltas are cut at any place. The arguments mean the same as those of
+    `stream_events`. Methods of Reply add
     errors, pauses and faults:
     `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
 

@@ -188,7 +188,7 @@ OVERFLOWS: Final[Mapping[str, Overflow]] = {
         recognised_by=frozenset({"langchain-aws", "litellm"}),
     ),
 }
-"""Every known wording of a context overflow, by the name that `reply.context_overflow` takes."""
+"""Every known wording of a context overflow before the stream, by the name that `reply.context_overflow` takes."""
 
 OVERFLOW_IN_STREAM: Final = Wording(
     "Mantle streaming error for requestId 5f2d6f0e-6b1c-4c1b-9a53-0e3f2f6a7b18: ErrorEvent { error: APIError { "

@@ -262,7 +262,10 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""The sentences for cases whose fault has an unsuitable sentence (it describes how to use the fault)."""
+"""Name of a fault -> the sentence for its case. Other cases use the sentence of the fault.
+
+The sentences of these two faults also explain `lasting()`, which a case does not have.
+"""
 
 _SHORT_WAIT: Final = 0.1
 """The duration, in seconds, of timed faults in cases; the client waits until the fault ends."""

@@ -267,9 +267,9 @@ class _Run:
                 tried.acquire(timeout=3 * _GRACE)
 
     def _interrupt(self, tried: _thread.LockType) -> None:
-        # With an active tracer, CPython 3.11 may switch threads only when a Python function is called. This would delay
-        # a pending interruption. Therefore this thread must not be traced by coverage or a debugger: `stop` starts it
-        # with `_thread`. For the same reason `stop` waits for a lock, which is a call in C.
+        # CPython 3.11 may switch away from a traced thread only when that thread calls a Python function. If coverage
+        # or a debugger traced this thread, the consumer's thread would be interrupted late. Therefore `stop` starts
+        # this thread with `_thread`, which installs no tracer, and waits for it in a C function, `tried.acquire`.
         deadline = time.monotonic() + _GRACE
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:

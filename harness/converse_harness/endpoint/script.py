@@ -173,7 +173,7 @@ class Queue:
         return None
 
     def answers(self, call: Call) -> bool:
-        """Whether the queue can answer calls of this call's operation."""
+        """Whether the operation is Converse or ConverseStream; a queue of a recording overrides this method."""
         return call.operation in SCRIPTED
 
 

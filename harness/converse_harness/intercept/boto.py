@@ -1,12 +1,14 @@
-"""The boto transport: the fake answers every boto3 and botocore client of the process instead of the network.
+"""The boto transport: the fake answers the Bedrock requests of all boto3 and botocore clients of the process.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`keys`), retries, parsing. We replace only botocore's `Endpoint._send`, the last step before urllib3. Requests to
-services whose endpoint prefix starts with `bedrock` go to the fake; all others go to their normal destination. The
-module `aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to forwarded calls.
+`keys`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before urllib3.
+Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all others go to their normal
+destination. The module `aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to
+forwarded calls.
 
 `hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists
-them. While no fake is open, a replacement does exactly what the original method does.
+all replacements. While no fake is open, a replacement calls the original method, unless the request began under a fake
+that has closed; that request is refused.
 """
 
 from __future__ import annotations
@@ -118,7 +120,10 @@ def outlasts(response: HttpResponse, patience: float) -> bool:
 
 
 def patience(endpoint: Any) -> float:
-    """Return the client's read timeout in seconds. urllib3, aiohttp and httpx store it in different attributes."""
+    """Return the client's read timeout in seconds, infinity if it has none.
+
+    urllib3, aiohttp and httpx store it in different attributes.
+    """
     timeout: Any = endpoint.http_session._timeout
     for name in ("read_timeout", "sock_read", "read"):
         timeout = getattr(timeout, name, timeout)

@@ -229,9 +229,11 @@ _MASKED: Final = '"masked"'
 
 
 def open_file(path: Path) -> RecordedSession:
-    """The session in a file. Raises DamagedRecording for a file that is no recording, and OSError.
+    """The session in a file.
 
-    An invalid exchange raises DamagedRecording when its `call` or `answer` is first read.
+    Raises OSError for a file that cannot be read, and DamagedRecording for a file that is no recording. An invalid
+    exchange raises DamagedRecording when its `call` or `answer` is first read; but a file that is not formatted as the
+    recorder writes it is checked as a whole at once.
     """
     return open_text(text_of_file(path), path)
 

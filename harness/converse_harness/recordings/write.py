@@ -244,10 +244,10 @@ class SessionWriter:
         return [captured for captured in self.captured if captured.answered]
 
     def save(self, path: Path | None = None) -> None:
-        """Write to the file, or to `path` instead.
+        """Write the session to its file, or to `path` instead; without an exchange, write nothing.
 
         Raises OSError, or DamagedRecording if `keeps` is true and the old file is invalid; then the old file is
-        unchanged. Raises SecretFound after writing if an exchange was left out because of a secret.
+        unchanged. If exchanges were left out because of a secret, raises SecretFound after the others are written.
         """
         path = path or self.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -160,8 +160,9 @@ class Connection(asyncio.Protocol):
                 self._transport.close()
 
     def _drain(self) -> None:
-        """Discard input before closing: closing while the client still sends would reset the connection and lose the
-        answer.
+        """Close the sending side, and discard input until the connection closes.
+
+        To close the connection while the client still sends would reset it, and lose the answer.
         """
         if not (self._draining or self._transport.is_closing()):
             self._draining = True

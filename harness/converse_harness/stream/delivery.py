@@ -101,13 +101,13 @@ class SentChunks:
     _frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> None:
-        """Note which chunks will be sent; `started` is the arrival time of the request."""
+        """Store which chunks will be sent; `started` is the arrival time of the request."""
         self.started = started
         if isinstance(chunks, StreamChunks):
             self._frames = chunks.frames
 
     def add(self, chunk: Chunk, at: float) -> None:
-        """Note that the client received a chunk; `at` is on the same clock as `started`."""
+        """Store a chunk that the client has received; `at` is its time, on the same clock as `started`."""
         self.times.append(at)  # changed before `chunks`, so that a concurrent reader misses only this chunk
         if self._frames is None:
             self.chunks.append(chunk)
@@ -115,7 +115,7 @@ class SentChunks:
             self.chunks.append(Chunk(chunk.data) if "metadata" in chunk.event else chunk)
 
     def extend(self, chunks: Iterable[Chunk], at: float = 0.0) -> None:
-        """Note that the client received several chunks at once."""
+        """Store several chunks that the client has received at the same time."""
         for chunk in chunks:
             self.add(chunk, at)
 

@@ -90,7 +90,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
     """Build one frame per item of `rests`.
 
     All frames have the same headers; a frame's payload is `start` plus the item. This is fast for the many deltas of a
-    stream, because the CRC of the shared bytes is computed only once.
+    stream, because the bytes before the item and their CRC are computed once for all items of the same length.
     """
     beginnings = _beginnings(header_block, start)
     return [

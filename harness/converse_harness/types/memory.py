@@ -103,7 +103,7 @@ class Extractor(Protocol):
 
 @dataclass
 class MemoryMessageFilter:
-    """Removes blocks of the excluded kinds before the extraction, and then messages that have no blocks left."""
+    """The kinds of blocks that Strands removes before an extraction, with messages that then have no blocks left."""
 
     exclude: list[MemoryContentBlockType]
 

@@ -100,7 +100,7 @@ class SessionMessage:
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as a dict, with bytes as marked dicts of base64."""
+        """Return all fields as a dict; `encode_bytes_values` replaces bytes by dicts with base64 text."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 
@@ -160,7 +160,7 @@ class SessionAgent:
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as a dict, with bytes as marked dicts of base64."""
+        """Return all fields as a dict; `encode_bytes_values` replaces bytes by dicts with base64 text."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 

@@ -195,7 +195,10 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""The list of a union's members in observed messages of the service. For other unions, we list the model's members."""
+"""Name of a union -> its members, as they were observed in a message of the service.
+
+For any other union, the message lists the members from AWS's model.
+"""
 
 
 _TIER: Final = ("serviceTier", "type")
