@@ -96,8 +96,8 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> Target:
     problem = _problem_of_id(after) if after else "no model id came"
     if problem or (equals and not before):
         raise ReplyError(
-            f"{text!r}: {problem or 'no pattern came before the ='}. It is MODEL or PATTERN=MODEL; MODEL is a model id, "
-            "an inference profile or an ARN, and PATTERN is a glob of the model ids that it replaces. For example: "
+            f"{text!r}: {problem or 'no pattern came before the ='}. It is MODEL or PATTERN=MODEL; MODEL is a model "
+            "id, an inference profile or an ARN, and PATTERN is a glob of the model ids that it replaces. For example: "
             "us.anthropic.claude-opus-5, or '*sonnet*=us.anthropic.claude-opus-5'."
         )
     return Target(before, after, stands_for(models or {}, after))
@@ -130,8 +130,8 @@ def unknown_target(target: Target) -> str:
     makers = ", ".join(dict.fromkeys(row.maker for row in MODELS))
     return (
         f"{target.model}: nothing is claimed, because no row of the table of models has this model. Rows are known for "
-        f"models of {makers}. Correct the id, or name the model behind it in the ini file: converse_models = "
-        f"{target.model} = MODEL."
+        f"models of {makers}. Correct the id; the model behind an ARN or a name of your own is named in "
+        f"pytest's ini file: converse_models = {target.model} = MODEL."
     )
 
 

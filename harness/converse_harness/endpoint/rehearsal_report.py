@@ -15,12 +15,13 @@ NOT_REHEARSED: Final = (
     "   More: converse-harness docs upgrade what-a-rehearsal-cannot-find"
 )
 
-LeftOut = Literal["", "refused", "off"]
-"""Why a test is left out: a request of its own is refused as it is, or its fake has rules="off"; "" if it is not."""
+LeftOut = Literal["", "refused", "off", "stale"]
+"""Why something is left out, as a key of `_REASONS`; "" if it is not."""
 
 _REASONS: Final[Mapping[LeftOut, str]] = {
-    "refused": "{} of which a request is refused as it is",
+    "refused": "{} with a request that is refused as it is",
     "off": '{} with rules="off"',
+    "stale": "{} with a request that the installed botocore's model does not know",
 }
 
 _ROWS: Final = 50
@@ -47,9 +48,10 @@ class RefusedCall(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """The requests of one test, or of one recording, to one model id."""
+    """The requests of one test, or of one recording, to one model id; `targets` are the indexes of those that match."""
 
     requests: int = 0
+    targets: Sequence[int] = ()
     refused: list[RefusedCall] = field(default_factory=list[RefusedCall])
 
 
@@ -70,10 +72,14 @@ class _Result(NamedTuple):
 
 @dataclass
 class RehearsalReport:
-    """What was asked so far, by the name of a test or recording and by model id; `unit` is the noun for it."""
+    """What was asked so far, by the name of a test or recording and by model id.
+
+    `unit` is the noun for what has a name, `part` the noun for what may be left out.
+    """
 
     targets: Sequence[Target]
     unit: str = "test"
+    part: str = "test"
     asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
     left_out: dict[str, LeftOut] = field(default_factory=dict[str, LeftOut])
 
@@ -111,7 +117,7 @@ class RehearsalReport:
         yield from _witnesses(rules)
         counts = Counter(self.left_out.values())
         if counts:
-            reasons = [text.format(self._counted(counts[why])) for why, text in _REASONS.items() if counts[why]]
+            reasons = [text.format(_counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
             yield ReportLine(f"left out: {', '.join(reasons)}")
         yield ReportLine(NOT_REHEARSED)
 
@@ -133,7 +139,7 @@ class RehearsalReport:
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
         accepted = result.tests - len(result.refused)
-        text = f"{accepted} of {self._counted(result.tests)} would be accepted"
+        text = f"{accepted} of {_counted(result.tests, self.unit)} would be accepted"
         if target.of_all:
             tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
             rules = ", ".join(f"{rule} ({count})" for rule, count in sorted(tests.items(), key=lambda each: -each[1]))
@@ -150,13 +156,16 @@ class RehearsalReport:
                 line += f"; not of {_listed(others)} ('*={ALL if target.of_all else target.model}' is for every id)"
             yield ReportLine(f"  {line}")
         elif others:
-            yield ReportLine(f"  no model id matches {target.pattern!r}; asked were {_listed(others)}. Correct the pattern.")
+            asked = f"asked were {_listed(others)}"
+            yield ReportLine(f"  no model id matches {target.pattern!r}; {asked}. Correct the pattern.")
         else:
-            came = f"no {self.unit} made a request that is not left out" if self.left_out else f"no {self.unit} made one"
+            came = (
+                f"no {self.unit} made a request that is not left out" if self.left_out else f"no {self.unit} made one"
+            )
             yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; {came}")
 
     def _result(self, index: int, target: Target) -> _Result:
-        ids = {name: count for name, count in self._ids().items() if target.replaces(name)}
+        ids = self._ids(index if target.pattern else None)
         if not target.pattern:
             ids = dict([*ids.items()][:1])
         refused: dict[str, Sequence[RefusedCall]] = {}
@@ -169,20 +178,26 @@ class RehearsalReport:
                 refused[name] = calls
         return _Result(ids, tests, refused)
 
-    def _ids(self) -> Mapping[str, int]:
-        """The number of requests for each model id; the id that is asked most often comes first."""
+    def _ids(self, index: int | None = None) -> Mapping[str, int]:
+        """The number of requests for each model id, or for each that a target matches; the largest number comes first.
+
+        Whether a target matches an id was decided where the id was not yet masked.
+        """
         counts: Counter[str] = Counter()
         for asked in self.asked.values():
-            counts.update({name: each.requests for name, each in asked.items()})
+            counts.update(
+                {name: each.requests for name, each in asked.items() if index is None or index in each.targets}
+            )
         return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
-    def _counted(self, count: int) -> str:
-        return f"{count} {self.unit}{'s' * (count != 1)}"
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _listed(ids: Mapping[str, int]) -> str:
     """Model ids with their numbers of requests, at most a few."""
-    shown = [f"{name} ({count} request{'s' * (count != 1)})" for name, count in [*ids.items()][:_IDS]]
+    shown = [f"{name} ({_counted(count, 'request')})" for name, count in [*ids.items()][:_IDS]]
     return ", ".join([*shown, *([f"{len(ids) - _IDS} more"] if len(ids) > _IDS else [])])
 
 

@@ -97,8 +97,8 @@ class RehearsalHooks:
             if name == REHEARSED:
                 made = json.loads(str(value))
                 asked = {
-                    model_id: Asked(requests, [RefusedCall(*each) for each in refused])
-                    for model_id, (requests, refused) in made["asked"].items()
+                    model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused])
+                    for model_id, (requests, targets, refused) in made["asked"].items()
                 }
                 self._report.add(report.nodeid, asked, made["left out"])
 
@@ -146,7 +146,11 @@ class _TestRehearsal:
             if request in self._seen:
                 return
             self._seen.add(request)
-            self._asked.setdefault(call.model_id, Asked()).requests += 1
+            asked = self._asked.get(call.model_id)
+            if asked is None:
+                matching = [index for index, target in enumerate(self._targets) if target.replaces(call.model_id)]
+                asked = self._asked[call.model_id] = Asked(targets=matching)
+            asked.requests += 1
         but: frozenset[str] = frozenset()
         if call.refusal is not None:
             self._own.append(call)
@@ -155,17 +159,16 @@ class _TestRehearsal:
             self._doubtful.append(call)
         refused = list[RefusedCall]()
         line: str | None = None
-        for index, target in enumerate(self._targets):
-            if target.replaces(call.model_id):
-                found = target.refusal(str(call.operation), call.body, fake.endpoint.rules, but=but)
-                if found is not None:
-                    if line is None:
-                        line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
-                    refused.append(
-                        RefusedCall(index, call.number, str(call.operation), found.rule.name, found.message, line)
-                    )
-        with self._lock:
-            self._asked[call.model_id].refused += refused
+        operation = str(call.operation)
+        for index in asked.targets:
+            found = self._targets[index].refusal(operation, call.body, fake.endpoint.rules, but=but)
+            if found is not None:
+                if line is None:
+                    line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
+                refused.append(RefusedCall(index, call.number, operation, found.rule.name, found.message, line))
+        if refused:
+            with self._lock:
+                asked.refused += refused
 
     def as_json(self) -> str:
         """What the test asked, as JSON; empty if it asked nothing."""
@@ -176,7 +179,7 @@ class _TestRehearsal:
             left_out = "refused"
         if not self._asked and not left_out:
             return ""
-        asked = {name: (each.requests, each.refused) for name, each in self._asked.items()}
+        asked = {name: (each.requests, each.targets, each.refused) for name, each in self._asked.items()}
         return json.dumps({"asked": asked, "left out": left_out})
 
 
