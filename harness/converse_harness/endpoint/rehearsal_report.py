@@ -159,10 +159,8 @@ class RehearsalReport:
             asked = f"asked were {_listed(others)}"
             yield ReportLine(f"  no model id matches {target.pattern!r}; {asked}. Correct the pattern.")
         else:
-            came = (
-                f"no {self.unit} made a request that is not left out" if self.left_out else f"no {self.unit} made one"
-            )
-            yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; {came}")
+            which = "one that is not left out" if self.left_out else "one"
+            yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; no {self.unit} made {which}")
 
     def _result(self, index: int, target: Target) -> _Result:
         ids = self._ids(index if target.pattern else None)

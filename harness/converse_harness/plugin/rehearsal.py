@@ -6,6 +6,7 @@ prints the summary joins them, because only there the id that is asked most ofte
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import sysconfig
@@ -43,10 +44,10 @@ _OTHERS_CODE: Final = (
 def rehearse(config: pytest.Config) -> Generator[None]:
     """Rehearse the requests of all tests of this run. Raises UsageError for a malformed option."""
     try:
-        targets = targets_of(config.getoption("converse_as"), models_of(config))
+        targets = targets_of(config.getoption("converse_as") or (), models_of(config))
     except ReplyError as error:
         raise pytest.UsageError(f"--converse-as {error}") from error
-    strict: bool = config.getoption("converse_as_strict")
+    strict = bool(config.getoption("converse_as_strict"))
     if strict and not targets:
         raise pytest.UsageError("--converse-as-strict came without --converse-as MODEL. Name the model as well.")
     for target in targets:
@@ -198,9 +199,9 @@ def line_that_asked(thread: int, root: Path) -> str:
     It is the innermost frame outside of installed packages and of Python itself. A framework may ask in a thread of its
     own; then it is that frame of `thread`, which runs the test.
     """
-    frame = _user_frame(sys._getframe(1))
+    frame = _user_frame(inspect.currentframe())
     if frame is None and thread != threading.get_ident():
-        frame = _user_frame(sys._current_frames().get(thread))
+        frame = _user_frame(sys._current_frames().get(thread))  # pyright: ignore[reportPrivateUsage]
     if frame is None:
         return ""
     path = Path(frame.f_code.co_filename)

@@ -52,7 +52,7 @@ REHEARSAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "default": [],
         "metavar": "[PATTERN=]MODEL",
         "help": "report which requests of the tests Bedrock would refuse if they went to MODEL: those whose model id "
-        "matches PATTERN, or the id asked most often; MODEL `all` is the newest model of each line (can be given again)",
+        "matches PATTERN, or the id asked most often; MODEL `all`: the newest model of each line (can be given again)",
     },
     "as-strict": {"action": "store_true", "help": "fail the run if --converse-as finds a request that is refused"},
 }
