@@ -106,14 +106,10 @@ def _refused(path: Path, exchange: RecordedExchange, report: RehearsalReport) ->
     body = bedrock.read_json(bedrock.operation(operation).input_shape.name, exchange.request, recorded=True)
     # Media may be shortened in a recording, and what Bedrock accepted is worth more than a rule.
     but = own_rules(operation, exchange.model_id, body)
-    found = [
-        (index, target.refusal(operation, body, but=but))
-        for index, target in enumerate(report.targets)
-        if target.replaces(exchange.model_id)
-    ]
     line = f"{path.name}:{exchange.at}"
     return [
         RefusedCall(index, exchange.call["call"], operation, refusal.rule.name, refusal.message, line)
-        for index, refusal in found
-        if refusal is not None
+        for index, target in enumerate(report.targets)
+        if target.replaces(exchange.model_id)
+        for refusal in target.refusals(operation, body, but=but)
     ]

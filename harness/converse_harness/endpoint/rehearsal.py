@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Model, Standing, standing, stands_for
-from converse_harness.bedrock.rules import BY_NAME, PROFILES, Refusal, RuleLevel, RuleRequest, refusal_of, refusals_of
+from converse_harness.bedrock.rules import BY_NAME, PROFILES, Refusal, RuleLevel, RuleRequest, refusals_of
 from converse_harness.errors import ReplyError
 
 ALL: Final = "all"
@@ -63,25 +63,24 @@ class Target(NamedTuple):
         """Whether the model replaces this model id. A target without a pattern may replace every id."""
         return not self.pattern or fnmatchcase(model_id, self.pattern)
 
-    def refusal(
+    def refusals(
         self, operation: str, body: Mapping[str, Any], level: RuleLevel = "default", *, but: Iterable[str] = ()
-    ) -> Refusal | None:
-        """The refusal of a request (`body` is its JSON without the model id) if it went to this model; None if none.
+    ) -> list[Refusal]:
+        """The refusal by each rule that a request breaks if it goes to this model; Bedrock sends only the first.
 
-        `but` are names of rules that are not asked. Of a model without a row nothing is claimed: the result is None.
+        `body` is the request's JSON without the model id. `but` are names of rules that are not asked. Of a model
+        without a row nothing is claimed: the list is empty.
 
         >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], "inferenceConfig": {"temperature": 0}}
-        >>> target_of("us.anthropic.claude-opus-5").refusal("Converse", asked).rule.name
-        'claude_has_no_temperature'
+        >>> [each.rule.name for each in target_of("us.anthropic.claude-opus-5").refusals("Converse", asked)]
+        ['claude_has_no_temperature']
         """
         if not self.known:
-            return None
+            return []
         asked = RuleRequest(operation, self.model, body, self.stands_for)
         if self.of_all:
             level = "default"  # the model id is not whole, which is refused at the strict level
-        if not but:
-            return refusal_of(asked, level)
-        return next((each for each in refusals_of(asked, level) if each.rule.name not in but), None)
+        return [each for each in refusals_of(asked, level) if each.rule.name not in but]
 
 
 def target_of(text: str, models: Mapping[str, str] | None = None) -> Target:

@@ -36,7 +36,7 @@ _IDS: Final = 3
 
 
 class RefusedCall(NamedTuple):
-    """One request that a target refuses: `target` is an index, `line` the place in the user's code that asked."""
+    """One rule for which a target refuses a request: `target` is an index, `line` the place in the user's code that asked."""
 
     target: int
     number: int

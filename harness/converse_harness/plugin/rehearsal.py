@@ -162,8 +162,7 @@ class _TestRehearsal:
         line: str | None = None
         operation = str(call.operation)
         for index in asked.targets:
-            found = self._targets[index].refusal(operation, call.body, fake.endpoint.rules, but=but)
-            if found is not None:
+            for found in self._targets[index].refusals(operation, call.body, fake.endpoint.rules, but=but):
                 if line is None:
                     line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
                 refused.append(RefusedCall(index, call.number, operation, found.rule.name, found.message, line))
