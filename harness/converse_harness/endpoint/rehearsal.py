@@ -19,7 +19,7 @@ ALL: Final = "all"
 """The name that stands for the newest model of each line of models that the table of models has."""
 
 
-class Target(NamedTuple):
+class RehearsalTarget(NamedTuple):
     """A model as which requests are rehearsed.
 
     `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that is
@@ -83,7 +83,7 @@ class Target(NamedTuple):
         return [each for each in refusals_of(asked, level) if each.rule.name not in but]
 
 
-def target_of(text: str, models: Mapping[str, str] | None = None) -> Target:
+def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTarget:
     """Read `[PATTERN=]MODEL`; `models` maps globs of model ids to the models behind them.
 
     Raises ReplyError for a missing or malformed model id.
@@ -99,16 +99,18 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> Target:
             "id, an inference profile or an ARN, and PATTERN is a glob of the model ids that it replaces. For example: "
             "us.anthropic.claude-opus-5, or '*sonnet*=us.anthropic.claude-opus-5'."
         )
-    return Target(before, after, stands_for(models or {}, after))
+    return RehearsalTarget(before, after, stands_for(models or {}, after))
 
 
-def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) -> list[Target]:
+def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) -> list[RehearsalTarget]:
     """Read targets, each once; `all` and `PATTERN=all` become one target for each line of models. Raises ReplyError."""
-    found: dict[Target, None] = {}
+    found: dict[RehearsalTarget, None] = {}
     for text in texts:
         before, _, after = (part.strip() for part in text.rpartition("="))
         if after == ALL:
-            found |= dict.fromkeys(Target(before, each.example, each.example, of_all=True) for each in newest_models())
+            found |= dict.fromkeys(
+                RehearsalTarget(before, each.example, each.example, of_all=True) for each in newest_models()
+            )
         else:
             found[target_of(text, models)] = None
     return [*found]
@@ -124,7 +126,7 @@ def newest_models() -> Iterator[Model]:
     yield from newest.values()
 
 
-def unknown_target(target: Target) -> str:
+def unknown_target(target: RehearsalTarget) -> str:
     """The message for a model of which nothing is claimed, because the table of models has no row for it."""
     makers = ", ".join(dict.fromkeys(row.maker for row in MODELS))
     return (

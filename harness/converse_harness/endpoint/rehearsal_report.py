@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from converse_harness.bedrock.rules.rule import MODEL
-from converse_harness.endpoint.rehearsal import ALL, Target, unknown_target, witness_of
+from converse_harness.endpoint.rehearsal import ALL, RehearsalTarget, unknown_target, witness_of
 
 NOT_REHEARSED: Final = (
     "not rehearsed: signatures, contents of files, token limits; what your framework sends differently for another id"
@@ -77,7 +77,7 @@ class RehearsalReport:
     `unit` is the noun for what has a name, `part` the noun for what may be left out.
     """
 
-    targets: Sequence[Target]
+    targets: Sequence[RehearsalTarget]
     unit: str = "test"
     part: str = "test"
     asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
@@ -121,7 +121,7 @@ class RehearsalReport:
             yield ReportLine(f"left out: {', '.join(reasons)}")
         yield ReportLine(NOT_REHEARSED)
 
-    def _of_one(self, target: Target, result: _Result, *, full: bool) -> Iterator[ReportLine]:
+    def _of_one(self, target: RehearsalTarget, result: _Result, *, full: bool) -> Iterator[ReportLine]:
         if not target.known:
             yield ReportLine(unknown_target(target), accepted=False)
             return
@@ -133,7 +133,7 @@ class RehearsalReport:
         if len(rows) > len(shown):
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
-    def _summary(self, target: Target, result: _Result) -> ReportLine:
+    def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
         """The line with the number of tests that a target would accept; for a target from `all`, also the rules."""
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
@@ -146,7 +146,7 @@ class RehearsalReport:
             text += f"   {rules}" if rules else ""
         return ReportLine(f"{title}{text}", accepted=not result.refused)
 
-    def _replaced(self, target: Target, result: _Result) -> Iterator[ReportLine]:
+    def _replaced(self, target: RehearsalTarget, result: _Result) -> Iterator[ReportLine]:
         """Yield a line with the model ids that a target replaces, and those that it does not."""
         others = {name: count for name, count in self._ids().items() if name not in result.ids}
         if result.ids:
@@ -162,7 +162,7 @@ class RehearsalReport:
             which = "one that is not left out" if self.left_out else "one"
             yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; no {self.unit} made {which}")
 
-    def _result(self, index: int, target: Target) -> _Result:
+    def _result(self, index: int, target: RehearsalTarget) -> _Result:
         ids = self._ids(index if target.pattern else None)
         if not target.pattern:
             ids = dict([*ids.items()][:1])

@@ -22,7 +22,7 @@ import pytest
 
 import converse_harness
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.rehearsal import Target, own_rules, targets_of, unknown_target
+from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake, watching
@@ -62,7 +62,7 @@ def rehearse(config: pytest.Config) -> Generator[None]:
 class RehearsalHooks:
     """The hooks that note what each test asks, and that report what other models would refuse."""
 
-    def __init__(self, config: pytest.Config, targets: list[Target], *, strict: bool) -> None:
+    def __init__(self, config: pytest.Config, targets: list[RehearsalTarget], *, strict: bool) -> None:
         self._targets = targets
         self._strict = strict
         self._root = config.rootpath
@@ -112,7 +112,7 @@ class RehearsalHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report."""
-        terminalreporter.section("converse rehearsal")
+        terminalreporter.write_sep("=", "converse rehearsal")
         for text, accepted in self._report.lines(full=terminalreporter.config.get_verbosity() > 0):
             marked = {"bold": True, "green": accepted, "red": not accepted} if accepted is not None else {}
             terminalreporter.write_line(text, **marked)
@@ -123,7 +123,7 @@ class RehearsalHooks:
 class _TestRehearsal:
     """What one test asked, and what of it the targets refuse. Any thread may add calls."""
 
-    def __init__(self, targets: list[Target], root: Path) -> None:
+    def __init__(self, targets: list[RehearsalTarget], root: Path) -> None:
         self._targets = targets
         self._root = root
         self._lock = threading.Lock()
