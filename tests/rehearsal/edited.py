@@ -138,7 +138,7 @@ def rows_on_the_page() -> list[str]:
 def main() -> None:
     """Measure every client, and write the rows to the page with today's date."""
     with tempfile.TemporaryDirectory() as name:
-        rows = []
+        rows: list[str] = []
         for client in CLIENTS:
             (Path(name) / client).mkdir()
             rows += rows_of(client, Path(name) / client)

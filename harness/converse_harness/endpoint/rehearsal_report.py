@@ -36,7 +36,10 @@ _IDS: Final = 3
 
 
 class RefusedCall(NamedTuple):
-    """One rule for which a target refuses a request: `target` is an index, `line` the place in the user's code that asked."""
+    """One rule for which a target refuses a request; `line` is the place in the user's code that asked.
+
+    `target` is the index of the target, `number` that of the call in its fake or recording, from 1.
+    """
 
     target: int
     number: int
