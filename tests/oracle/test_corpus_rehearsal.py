@@ -11,7 +11,7 @@ from converse_harness.endpoint.rehearsal import target_of
 
 
 def test_no_accepted_request_is_refused_of_its_own_model(shared: Path) -> None:
-    corpus, count, refused = shared / "corpus", 0, list[tuple[str, str]]()
+    corpus, count, unknown, refused = shared / "corpus", 0, 0, list[tuple[str, str]]()
     for entry in json.loads((corpus / "index.json").read_text()):
         known = json.loads((corpus / entry["file"]).read_text())
         body = known["request"]["body"]
@@ -19,7 +19,7 @@ def test_no_accepted_request_is_refused_of_its_own_model(shared: Path) -> None:
             operation = known["operation"]
             body = bedrock.read_json(bedrock.operation(operation).input_shape.name, body, recorded=True)
             target = target_of(unquote(known["request"]["path"].split("/")[2]))
-            assert target.known, target
+            unknown += not target.known
             refused += [(entry["file"], each.rule.name) for each in target.refusals(operation, body)]
             count += 1
-    assert (count, refused) == (352, [])
+    assert (count, unknown, refused) == (352, 2, [])  # the two are of profiles, whose ARNs do not name their models

@@ -70,6 +70,7 @@ VERDICT: Final = "converse_contract"
 MARKER: Final = "converse_recording"
 
 _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
+    "model": ("string", "", "the model id that the fixture converse_model returns"),
     "models": ("linelist", [], "lines GLOB = MODEL: what stands behind model ids such as ARNs"),
     "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
     "redact": (
