@@ -143,9 +143,8 @@ def main() -> None:
             (Path(name) / client).mkdir()
             rows += rows_of(client, Path(name) / client)
     text = PAGE.read_text(encoding="utf-8")
-    old = rows_on_the_page()
-    before, _, rest = text.partition(old[0])
-    text = before + "\n".join(rows) + rest.partition(old[-1])[2]
+    first, *_, last = [*_ROW.finditer(text)] * 2  # the page has one row at least
+    text = text[: first.start()] + "\n".join(rows) + text[last.end() :]
     today = datetime.now(UTC).date()
     PAGE.write_text(re.sub(r"(?<=Measured on )\d{4}-\d\d-\d\d", str(today), text), encoding="utf-8")
     print("\n".join(rows))

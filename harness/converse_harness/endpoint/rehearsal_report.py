@@ -145,7 +145,9 @@ class RehearsalReport:
         text = f"{accepted} of {_counted(result.tests, self.unit)} would be accepted"
         if target.of_all:
             tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
-            rules = ", ".join(f"{rule} ({count})" for rule, count in sorted(tests.items(), key=lambda each: -each[1]))
+            rules = ", ".join(
+                f"{rule} ({count})" for rule, count in sorted(tests.items(), key=lambda each: (-each[1], each[0]))
+            )
             text += f"   {rules}" if rules else ""
         return ReportLine(f"{title}{text}", accepted=not result.refused)
 
