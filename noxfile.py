@@ -31,6 +31,8 @@ PLUGINS = (
     "pytest-timeout>=2.3",
     "time-machine>=2.16",
 )
+REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
+"""Clients of the matrix; boto3 comes with each."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
@@ -163,6 +165,17 @@ def neighbours(session: nox.Session) -> None:
     """What is too heavy for `[test]`: langchain-aws as a client, moto beside the fake, granian under the ASGI app."""
     install(session, *NEIGHBOURS, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("granian", "langchain", "moto")))
+
+
+@nox.session
+def rehearsal(session: nox.Session) -> None:
+    """Four clients, rehearsed and run as other models; `-- --write` measures anew and writes docs/upgrade.md."""
+    clients = (requirement for name in REHEARSED for requirement in MATRIX[name]["requires"])
+    install(session, *clients, extra="[test]")
+    if "--write" in session.posargs:
+        session.run("python", "-m", "tests.rehearsal.edited")
+    else:
+        session.run(*PYTEST, *(session.posargs or pinned("rehearsal")))
 
 
 @nox.session

@@ -24,6 +24,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "record": "pass calls on to Bedrock and record them, for any program",
     "show": "show what was asked and answered, as it came",
     "check": "check recordings: format, legality, secrets, staleness",
+    "rehearse": "report what Bedrock would refuse of recorded requests if they went to another model",
     "diff": "show what differs between two recordings",
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",

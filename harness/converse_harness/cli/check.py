@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, UsageFailed, counted, plain
+from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, Printer, counted, plain, recordings_in
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import leaks, media
 from converse_harness.recordings.check import illegal, problems_of
@@ -39,12 +39,7 @@ DESCRIPTION: Final = (
     "call names are listed, and are no finding."
 )
 ARGUMENTS: Final[Arguments] = {
-    "paths": {
-        "metavar": "PATH",
-        "nargs": "+",
-        "type": Path,
-        "help": "a recording, or a folder: all *.jsonl files in it",
-    },
+    **PATHS,
     "--json": {"action": "store_true", "help": "print a JSON list with an object for each finding"},
 }
 
@@ -81,13 +76,7 @@ class Checked(NamedTuple):
 
 def run(given: argparse.Namespace) -> int:
     """Check all named files and folders; return the exit code."""
-    files: dict[Path, None] = {}
-    for path in given.paths:
-        found = sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path] if path.exists() else []
-        if not found:
-            raise UsageFailed(f"{path}: {'there is no recording (*.jsonl) in it' if path.exists() else 'is not there'}")
-        files |= dict.fromkeys(found)
-    checked = [check_file(file) for file in files]
+    checked = [check_file(file) for file in recordings_in(given.paths)]
     findings = [finding for each in checked for finding in each.findings]
     findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
     if given.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -92,6 +92,29 @@ def session_in(path: Path, code: int) -> RecordedSession:
         raise CommandFailed(str(error), code) from error
     except OSError as error:
         raise CommandFailed(f"{path}: {error.strerror or error}", code) from error
+
+
+_SUFFIX: Final = ".jsonl"
+
+PATHS: Final[Arguments] = {
+    "paths": {
+        "metavar": "PATH",
+        "nargs": "+",
+        "type": Path,
+        "help": "a recording, or a folder: all *.jsonl files in it",
+    },
+}
+
+
+def recordings_in(paths: Iterable[Path]) -> list[Path]:
+    """The recordings that paths name, each once. Raises UsageFailed for a path without a recording."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        found = sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path] if path.exists() else []
+        if not found:
+            raise UsageFailed(f"{path}: {'there is no recording (*.jsonl) in it' if path.exists() else 'is not there'}")
+        files |= dict.fromkeys(found)
+    return [*files]
 
 
 REDACT: Final[Arguments] = {

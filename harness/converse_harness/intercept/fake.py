@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 from weakref import WeakSet
@@ -61,6 +61,22 @@ _NOT_OPEN: Final = (
 )
 
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
+
+
+Watcher = Callable[["Fake", Call], None]
+"""A function that is called for each call to any fake, before the call is answered; its client's thread runs it."""
+
+_watchers: list[Watcher] = []
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Generator[None]:
+    """Call `watcher` for each call to any fake of this process. It must not raise."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
 
 
 def open_fakes() -> dict[Fake, int]:
@@ -306,9 +322,11 @@ class Fake:
                 slot = self.endpoint.choose(call)
             except Exception as error:  # noqa: BLE001 - an error in a predicate must fail the test
                 return self.endpoint.fail(call, error)
-            if slot is None and self._writer is not None and call.operation not in self.endpoint.handlers:
-                return self._writer.forward(call, request)
-        return self.endpoint.answer(call, slot)
+            forwards = slot is None and call.operation not in self.endpoint.handlers
+            forwarded = self._writer.forward(call, request) if self._writer is not None and forwards else None
+        for watcher in _watchers:
+            watcher(self, call)
+        return self.endpoint.answer(call, slot) if forwarded is None else forwarded
 
     def take_turns_with(self, other: Fake) -> None:
         """Use the other fake's lock for both fakes, so that two fakes of two transports can replay one recording."""

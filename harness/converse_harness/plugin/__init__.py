@@ -99,6 +99,22 @@ def converse_client(converse: Fake) -> Any:
     return create_real_client() if converse.records else create_client()
 
 
+@pytest.fixture(scope="session")
+def converse_model(request: pytest.FixtureRequest) -> str:
+    """The model id in the ini setting `converse_model`, for code under test that takes its model id from the test.
+
+    `pytest -o converse_model=us.anthropic.claude-opus-5` runs the same tests with another model.
+    """
+    model = str(request.config.getini("converse_model"))
+    if not model:
+        raise pytest.UsageError(
+            "the fixture converse_model has no model id to return. The ini setting converse_model has the id. Add it to "
+            "the ini file, for example converse_model = us.anthropic.claude-sonnet-4-5-20250929-v1:0, or to the "
+            "command line: -o converse_model=MODEL."
+        )
+    return model
+
+
 @pytest.fixture
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.

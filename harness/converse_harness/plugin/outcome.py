@@ -85,6 +85,11 @@ class Hooks:
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
 
+        if config.getoption("converse_as") or config.getoption("converse_as_strict"):
+            from converse_harness.plugin.rehearsal import rehearse
+
+            self._stack.enter_context(rehearse(config))
+
     def _begin(self, config: pytest.Config) -> None:
         self.config = config
         config.stash[HOOKS] = self

@@ -47,6 +47,21 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
 """Maps each setting of a whole run to its subject, and to its choices with their meanings. The first choice is the
 default."""
 
+REHEARSAL: Final[Mapping[str, Mapping[str, Any]]] = {
+    "as": {
+        "action": "append",
+        "default": [],
+        "metavar": "[PATTERN=]MODEL",
+        "help": "report which requests of the tests Bedrock would refuse if they went to MODEL: those whose model id "
+        "matches PATTERN, or the id asked most often; MODEL `all`: the newest model of each line (can be given again)",
+    },
+    "as-strict": {"action": "store_true", "help": "fail the run if --converse-as finds a request that is refused"},
+}
+"""The options of a rehearsal -> their arguments for `addoption`. They are options of the command line only."""
+
+REHEARSED: Final = "converse_rehearsal"
+"""Name of a pytest user property in a test's teardown report; its value is what the test asked, as JSON."""
+
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
 
@@ -56,6 +71,7 @@ VERDICT: Final = "converse_contract"
 MARKER: Final = "converse_recording"
 
 _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
+    "model": ("string", "", "the model id that the fixture converse_model returns"),
     "models": ("linelist", [], "lines GLOB = MODEL: what stands behind model ids such as ARNs"),
     "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
     "redact": (
@@ -97,6 +113,8 @@ def add_options(parser: pytest.Parser) -> None:
         meaning = f"{about} (default: {default}). {listed}"
         group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
         parser.addini(f"converse_{name}", meaning, default=default)
+    for name, arguments in REHEARSAL.items():
+        group.addoption(f"--converse-{name}", **arguments)
     for name, (kind, standard, meaning) in _ONLY_INI.items():
         parser.addini(f"converse_{name}", meaning, kind, standard)
 
@@ -152,14 +170,19 @@ def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
 
     Raises UsageError for an invalid line in `converse_models`.
     """
+    said = {name: config.getoption(f"converse_{name}") or config.getini(f"converse_{name}") for name in OF_FAKES}
+    return {**said, "models": models_of(config)}
+
+
+def models_of(config: pytest.Config) -> dict[str, str]:
+    """The ini setting `converse_models`: globs of model ids, each with the model behind them. Raises UsageError."""
     models: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))
         if not (glob and equals and model):
             raise pytest.UsageError(f"converse_models: {line!r} is no line GLOB = MODEL.")
         models[glob] = model
-    said = {name: config.getoption(f"converse_{name}") or config.getini(f"converse_{name}") for name in OF_FAKES}
-    return {**said, "models": models}
+    return models
 
 
 def guard_of(item: pytest.Item) -> str | None:

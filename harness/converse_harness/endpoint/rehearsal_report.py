@@ -1,0 +1,235 @@
+"""The result of a rehearsal: what each test, or each recording, asked, and the lines that report what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from converse_harness.bedrock.rules.rule import MODEL
+from converse_harness.endpoint.rehearsal import ALL, RehearsalTarget, unknown_target, witness_of
+
+NOT_REHEARSED: Final = (
+    "not rehearsed: signatures, contents of files, token limits; what your framework sends differently for another id"
+    "   More: converse-harness docs upgrade what-a-rehearsal-cannot-find"
+)
+
+LeftOut = Literal["", "refused", "off", "stale"]
+"""Why something is left out, as a key of `_REASONS`; "" if it is not."""
+
+_REASONS: Final[Mapping[LeftOut, str]] = {
+    "refused": "{} with a request that is refused as it is",
+    "off": '{} with rules="off"',
+    "stale": "{} with a request that the installed botocore's model does not know",
+}
+
+_ROWS: Final = 50
+"""The maximum number of rows for a model, unless all are asked for."""
+
+_MESSAGE: Final = 64
+"""The maximum number of characters of Bedrock's message in a row; the list of rules has the whole message."""
+
+_NUMBERS: Final = 3
+_IDS: Final = 3
+"""The maximum numbers of calls in a row, and of model ids in a line."""
+
+
+class RefusedCall(NamedTuple):
+    """One rule for which a target refuses a request; `line` is the place in the user's code that asked.
+
+    `target` is the index of the target, `number` that of the call in its fake or recording, from 1.
+    """
+
+    target: int
+    number: int
+    operation: str
+    rule: str
+    message: str
+    line: str = ""
+
+
+@dataclass(slots=True)
+class Asked:
+    """The requests of one test, or of one recording, to one model id; `targets` are the indexes of those that match."""
+
+    requests: int = 0
+    targets: Sequence[int] = ()
+    refused: list[RefusedCall] = field(default_factory=list[RefusedCall])
+
+
+class ReportLine(NamedTuple):
+    """A line of the report; `accepted` is None unless the line is a model's result."""
+
+    text: str
+    accepted: bool | None = None
+
+
+class _Result(NamedTuple):
+    """The result for one target: the ids that it replaces with their requests, all tests, and the refused ones."""
+
+    ids: Mapping[str, int]
+    tests: int
+    refused: Mapping[str, Sequence[RefusedCall]]
+
+
+@dataclass
+class RehearsalReport:
+    """What was asked so far, by the name of a test or recording and by model id.
+
+    `unit` is the noun for what has a name, `part` the noun for what may be left out.
+    """
+
+    targets: Sequence[RehearsalTarget]
+    unit: str = "test"
+    part: str = "test"
+    asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
+    left_out: dict[str, LeftOut] = field(default_factory=dict[str, LeftOut])
+
+    def add(self, name: str, asked: Mapping[str, Asked], left_out: LeftOut = "") -> None:
+        """Add a test or recording; a later one of the same name replaces it."""
+        self.asked.pop(name, None)
+        self.left_out.pop(name, None)
+        if left_out:
+            self.left_out[name] = left_out
+        elif asked:
+            self.asked[name] = asked
+
+    @property
+    def refuses(self) -> bool:
+        """Whether any target would refuse a request."""
+        return any(self._result(index, target).refused for index, target in enumerate(self.targets))
+
+    def lines(self, *, full: bool = False) -> Iterator[ReportLine]:
+        """Yield the lines of the report; `full`: with all rows."""
+        rules: dict[str, str] = {}
+        patterns: set[str] = set()
+        """The patterns of targets from `all` so far."""
+        for index, target in enumerate(self.targets):
+            result = self._result(index, target)
+            if not target.of_all:
+                yield from self._of_one(target, result, full=full)
+            else:
+                if target.pattern not in patterns:
+                    patterns.add(target.pattern)
+                    yield ReportLine(f"rehearsed as the newest model of each line of models ({ALL})")
+                    yield from self._replaced(target, result)
+                yield self._summary(target, result)
+            for call in (each for calls in result.refused.values() for each in calls):
+                rules.setdefault(call.rule, call.message)
+        yield from _witnesses(rules)
+        counts = Counter(self.left_out.values())
+        if counts:
+            reasons = [text.format(_counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
+            yield ReportLine(f"left out: {', '.join(reasons)}")
+        yield ReportLine(NOT_REHEARSED)
+
+    def _of_one(self, target: RehearsalTarget, result: _Result, *, full: bool) -> Iterator[ReportLine]:
+        if not target.known:
+            yield ReportLine(unknown_target(target), accepted=False)
+            return
+        yield self._summary(target, result)
+        yield from self._replaced(target, result)
+        rows = [row for name, calls in result.refused.items() for row in _rows(name, calls)]
+        shown = rows if full else rows[:_ROWS]
+        yield from (ReportLine(f"  {line}") for line in _aligned(shown))
+        if len(rows) > len(shown):
+            yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
+
+    def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
+        """The line with the number of tests that a target would accept; for a target from `all`, also the rules."""
+        title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
+        if not result.tests:
+            return ReportLine(f"{title}nothing was asked")
+        accepted = result.tests - len(result.refused)
+        text = f"{accepted} of {_counted(result.tests, self.unit)} would be accepted"
+        if target.of_all:
+            tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
+            rules = ", ".join(
+                f"{rule} ({count})" for rule, count in sorted(tests.items(), key=lambda each: (-each[1], each[0]))
+            )
+            text += f"   {rules}" if rules else ""
+        return ReportLine(f"{title}{text}", accepted=not result.refused)
+
+    def _replaced(self, target: RehearsalTarget, result: _Result) -> Iterator[ReportLine]:
+        """Yield a line with the model ids that a target replaces, and those that it does not."""
+        others = {name: count for name, count in self._ids().items() if name not in result.ids}
+        if result.ids:
+            why = "" if target.pattern else ", the id asked most often"
+            line = f"in place of {_listed(result.ids)}{why}"
+            if others and not target.pattern:
+                line += f"; not of {_listed(others)} ('*={ALL if target.of_all else target.model}' is for every id)"
+            yield ReportLine(f"  {line}")
+        elif others:
+            asked = f"asked were {_listed(others)}"
+            yield ReportLine(f"  no model id matches {target.pattern!r}; {asked}. Correct the pattern.")
+        else:
+            which = "one that is not left out" if self.left_out else "one"
+            yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; no {self.unit} made {which}")
+
+    def _result(self, index: int, target: RehearsalTarget) -> _Result:
+        ids = self._ids(index if target.pattern else None)
+        if not target.pattern:
+            ids = dict([*ids.items()][:1])
+        refused: dict[str, Sequence[RefusedCall]] = {}
+        tests = 0
+        for name, asked in sorted(self.asked.items()):  # the workers of xdist report in no fixed order
+            of_ids = [asked[each] for each in ids if each in asked]
+            tests += bool(of_ids)
+            calls = [call for each in of_ids for call in each.refused if call.target == index]
+            if calls:
+                refused[name] = calls
+        return _Result(ids, tests, refused)
+
+    def _ids(self, index: int | None = None) -> Mapping[str, int]:
+        """The number of requests for each model id, or for each that a target matches; the largest number comes first.
+
+        Whether a target matches an id was decided where the id was not yet masked.
+        """
+        counts: Counter[str] = Counter()
+        for asked in self.asked.values():
+            counts.update(
+                {name: each.requests for name, each in asked.items() if index is None or index in each.targets}
+            )
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _listed(ids: Mapping[str, int]) -> str:
+    """Model ids with their numbers of requests, at most a few."""
+    shown = [f"{name} ({_counted(count, 'request')})" for name, count in [*ids.items()][:_IDS]]
+    return ", ".join([*shown, *([f"{len(ids) - _IDS} more"] if len(ids) > _IDS else [])])
+
+
+def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each rule and line of code: the test, the calls, the rule, Bedrock's words, the line."""
+    groups: dict[tuple[str, str], list[RefusedCall]] = {}
+    for call in sorted(calls, key=lambda each: each.number):
+        groups.setdefault((call.rule, call.line), []).append(call)
+    for (rule, line), same in groups.items():
+        numbers = [*dict.fromkeys(call.number for call in same)]
+        shown = ", ".join(map(str, numbers[:_NUMBERS]))
+        more = f" and {len(numbers) - _NUMBERS} more" if len(numbers) > _NUMBERS else ""
+        yield name, f"call{'s' * (len(numbers) > 1)} {shown}{more}", rule, _short(same[0].message), line
+
+
+def _short(message: str) -> str:
+    words = " ".join(message.removeprefix(MODEL).split())
+    return words if len(words) <= _MESSAGE else f"{words[:_MESSAGE].rstrip()}..."
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _witnesses(rules: Mapping[str, str]) -> Iterable[ReportLine]:
+    """Yield the rules that refuse something, each with one of Bedrock's messages and with the newest witness."""
+    if rules:
+        yield ReportLine("Bedrock's words, and who saw them last:")
+        for rule, message in sorted(rules.items()):
+            yield ReportLine(f"  {rule}: {' '.join(message.split())}   ({witness_of(rule)})")

@@ -1,0 +1,221 @@
+"""The hooks of `--converse-as`: every request of the tests is also held to the rules of another model.
+
+Each process rehearses the requests of its own tests and adds them to the tests' teardown reports. The process that
+prints the summary joins them, because only there the id that is asked most often is known.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import sysconfig
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+import converse_harness
+from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
+from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
+from converse_harness.errors import ReplyError
+from converse_harness.intercept.fake import Fake, watching
+from converse_harness.plugin.settings import REHEARSED, models_of
+
+_SOCKETS: Final = ("server", "asgi")
+"""The transports whose clients may be in another process; the line of code that asked is not known."""
+
+_INSTALLED: Final = ("site-packages", "dist-packages")
+
+_OTHERS_CODE: Final = (
+    f"{Path(converse_harness.__file__).parent}/",
+    *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")},
+)
+"""Folders with code that is not the user's, beside the folders of installed packages."""
+
+
+@contextmanager
+def rehearse(config: pytest.Config) -> Generator[None]:
+    """Rehearse the requests of all tests of this run. Raises UsageError for a malformed option."""
+    try:
+        targets = targets_of(config.getoption("converse_as") or (), models_of(config))
+    except ReplyError as error:
+        raise pytest.UsageError(f"--converse-as {error}") from error
+    strict = bool(config.getoption("converse_as_strict"))
+    if strict and not targets:
+        raise pytest.UsageError("--converse-as-strict came without --converse-as MODEL. Name the model as well.")
+    for target in targets:
+        if strict and not target.known:
+            raise pytest.UsageError(f"--converse-as-strict: {unknown_target(target)}")
+    rehearsal = RehearsalHooks(config, targets, strict=strict)
+    config.pluginmanager.register(rehearsal, "converse_rehearsal")
+    with watching(rehearsal.watch):
+        yield
+
+
+class RehearsalHooks:
+    """The hooks that note what each test asks, and that report what other models would refuse."""
+
+    def __init__(self, config: pytest.Config, targets: list[RehearsalTarget], *, strict: bool) -> None:
+        self._targets = targets
+        self._strict = strict
+        self._root = config.rootpath
+        self._is_worker = hasattr(config, "workerinput")
+        self._report = RehearsalReport(targets)
+        self._test: _TestRehearsal | None = None
+
+    def watch(self, fake: Fake, call: Call) -> None:
+        """Rehearse one call, in the thread in which it is answered."""
+        if self._test is not None and call.operation in SCRIPTED and call.malformed is None:
+            self._test.add(fake, call)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Note the calls of one test and of its fixtures."""
+        self._test = _TestRehearsal(self._targets, self._root)
+        try:
+            return (yield)
+        finally:
+            self._test = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, pytest.TestReport]:
+        """Add what the test asked to its teardown report."""
+        report: pytest.TestReport = yield
+        if call.when == "teardown" and self._test is not None and (made := self._test.as_json()):
+            report.user_properties.append((REHEARSED, made))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what a test asked out of its report."""
+        for name, value in report.user_properties if report.when == "teardown" else ():
+            if name == REHEARSED:
+                made = json.loads(str(value))
+                asked = {
+                    model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused])
+                    for model_id, (requests, targets, refused) in made["asked"].items()
+                }
+                self._report.add(report.nodeid, asked, made["left out"])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail the run if a request would be refused and the option asks for that."""
+        passed = session.exitstatus == pytest.ExitCode.OK
+        if self._strict and passed and not self._is_worker and self._report.refuses:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the report."""
+        terminalreporter.write_sep("=", "converse rehearsal")
+        for text, accepted in self._report.lines(full=terminalreporter.config.get_verbosity() > 0):
+            marked = {"bold": True, "green": accepted, "red": not accepted} if accepted is not None else {}
+            terminalreporter.write_line(text, **marked)
+        if self._strict and self._report.refuses:
+            terminalreporter.write_line("the run fails, because of --converse-as-strict", red=True)
+
+
+class _TestRehearsal:
+    """What one test asked, and what of it the targets refuse. Any thread may add calls."""
+
+    def __init__(self, targets: list[RehearsalTarget], root: Path) -> None:
+        self._targets = targets
+        self._root = root
+        self._lock = threading.Lock()
+        self._thread = threading.get_ident()
+        self._seen: set[int] = set()
+        """Hashes of the requests: another attempt of a request is not rehearsed again."""
+        self._asked: dict[str, Asked] = {}
+        self._own: list[Call] = []
+        """Calls that the rules refuse as they are, unless their answer was recorded."""
+        self._doubtful: list[Call] = []
+        """Calls that Bedrock itself answered, or will answer."""
+        self._off = False
+
+    def add(self, fake: Fake, call: Call) -> None:
+        """Rehearse a call as each target that may replace its model id."""
+        if fake.endpoint.rules == "off":
+            self._off = True
+            return
+        request = hash((call.operation, call.model_id, call.raw))
+        with self._lock:
+            if request in self._seen:
+                return
+            self._seen.add(request)
+            asked = self._asked.get(call.model_id)
+            if asked is None:
+                matching = [index for index, target in enumerate(self._targets) if target.replaces(call.model_id)]
+                asked = self._asked[call.model_id] = Asked(targets=matching)
+            asked.requests += 1
+        but: frozenset[str] = frozenset()
+        if call.refusal is not None:
+            self._own.append(call)
+            but = own_rules(str(call.operation), call.model_id, call.body, call.stands_for)
+        elif call.answered.passed_on is not None or fake.endpoint.script.recordings:
+            self._doubtful.append(call)
+        refused = list[RefusedCall]()
+        line: str | None = None
+        operation = str(call.operation)
+        for index in asked.targets:
+            for found in self._targets[index].refusals(operation, call.body, fake.endpoint.rules, but=but):
+                if line is None:
+                    line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
+                refused.append(RefusedCall(index, call.number, operation, found.rule.name, found.message, line))
+        if refused:
+            with self._lock:
+                asked.refused += refused
+
+    def as_json(self) -> str:
+        """What the test asked, as JSON; empty if it asked nothing."""
+        left_out: LeftOut = "off" if self._off else ""
+        if any(not _was_recorded(call) or call.status >= _REFUSED for call in self._own):
+            left_out = "refused"
+        if any(_was_recorded(call) and call.status == _REFUSED for call in self._doubtful):
+            left_out = "refused"
+        if not self._asked and not left_out:
+            return ""
+        asked = {name: (each.requests, each.targets, each.refused) for name, each in self._asked.items()}
+        return json.dumps({"asked": asked, "left out": left_out})
+
+
+_REFUSED: Final = 400
+"""The HTTP status of a request that is refused."""
+
+
+def _was_recorded(call: Call) -> bool:
+    """Whether Bedrock itself answered a call: now, or when its answer was recorded."""
+    return call.answered.passed_on is not None or (call.reply is not None and call.reply.recorded is not None)
+
+
+def line_that_asked(thread: int, root: Path) -> str:
+    """The line of the user's code that is asking now, relative to `root`; empty if there is none.
+
+    It is the innermost frame outside of installed packages and of Python itself. A framework may ask in a thread of its
+    own; then it is that frame of `thread`, which runs the test.
+    """
+    frame = _user_frame(inspect.currentframe())
+    if frame is None and thread != threading.get_ident():
+        frame = _user_frame(sys._current_frames().get(thread))  # pyright: ignore[reportPrivateUsage]
+    if frame is None:
+        return ""
+    path = Path(frame.f_code.co_filename)
+    return f"{path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name}:{frame.f_lineno}"
+
+
+def _user_frame(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and not _is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+@lru_cache(4096)
+def _is_users(file: str) -> bool:
+    path = Path(file)
+    return (
+        path.is_absolute() and not any(part in _INSTALLED for part in path.parts) and not file.startswith(_OTHERS_CODE)
+    )
