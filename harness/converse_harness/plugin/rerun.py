@@ -146,8 +146,8 @@ def close(item: pytest.Item, following: pytest.Item | None) -> None:
 def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
     if hasattr(item, "_request") and not item._request:
         item._initrequest()  # as pytest does for a test that runs again
-    if getattr(item, "_instance", None) is not None and not hasattr(item, "_testcase"):
-        item._instance, item._obj = None, None  # a class-based test gets a fresh object
+    if isinstance(item.parent, pytest.Class) and item.__dict__.pop("_instance", None) is not None:
+        item._obj = None  # a class-based test gets a fresh object
     hook = item.ihook
     with _limited(limit):
         ended = _phase(item, run, "setup", hook.pytest_runtest_setup) and _phase(

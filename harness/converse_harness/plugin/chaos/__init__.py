@@ -156,7 +156,7 @@ class Chaos:
         run = self._rerun(item, Watch(replace, mends=True), _LONGER * plain.seconds + _AT_LEAST)
         if run.watch.first is None:
             return  # the call did not come this time
-        verdict, why = judge(plain, run, pair.fault, item.path)
+        verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._replies[item.nodeid][: target.number - 1]]
         self._results.tried.append(
             Tried(

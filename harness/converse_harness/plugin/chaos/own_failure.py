@@ -11,6 +11,8 @@ from traceback import walk_tb
 from types import FrameType
 from typing import Final
 
+import pytest
+
 _COUNTS: Final = frozenset(
     (
         *("all", "assert_awaited_once", "assert_called_once", "assert_not_called", "attempt", "await_count"),
@@ -24,6 +26,9 @@ _COUNTED: Final = frozenset(
     ("assert_awaited_once", "assert_called_once", "assert_not_called", "await_count", "call_count", "calls")
 )
 """The attributes of which such a statement uses one."""
+
+_ACCIDENTS: Final = (LookupError, AttributeError, TypeError)
+"""What a test raises that takes apart a result of another form than it expects."""
 
 _FUNCTIONS: Final = frozenset(("len", "list", "sorted", "sum", "tuple", "int", "max", "min", "self", "range"))
 
@@ -40,18 +45,23 @@ def whole(error: BaseException) -> BaseException:
     return error
 
 
-def own_line(error: BaseException, test_file: Path) -> tuple[str, int] | None:
-    """Return file and line of the test's own code that raised the error; None if other code raised it.
+def own_line(error: BaseException, test_file: Path, function: str) -> tuple[str, int] | None:
+    """Return file and line of the test's own code that failed; None if the error is not the test's own.
 
-    Code of the test is the test's file, and every module whose assertions pytest rewrites: conftest.py, and test
-    helpers. Frames of pytest and unittest, which raise for the test, are passed over.
+    An assertion or `pytest.fail` is the test's own if it stands in the test's file, or in a module whose assertions
+    pytest rewrites: conftest.py, and test helpers. So is an accident such as IndexError in the test function itself,
+    which takes the result apart. Frames of pytest and unittest, which raise for the test, are passed over.
     """
     frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _of_framework(frame)]
     if not frames:
         return None
     frame, line = frames[-1]
     file = frame.f_code.co_filename
-    return (file, line) if "@pytest_ar" in frame.f_globals or Path(file) == test_file else None
+    if "@pytest_ar" not in frame.f_globals and Path(file) != test_file:
+        return None
+    if isinstance(error, AssertionError | pytest.fail.Exception):
+        return file, line
+    return (file, line) if isinstance(error, _ACCIDENTS) and frame.f_code.co_name == function else None
 
 
 def _of_framework(frame: FrameType) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
 
 from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
@@ -25,11 +26,22 @@ def script_of(before: Sequence[Reply], damaged: Reply) -> str:
     return f"converse.script({', '.join(map(code_of, (*before, damaged)))})"
 
 
-def _call(name: str, arguments: Sequence[Any], options: Any) -> str:
+def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
+    if name == "fails_after":
+        arguments = arguments[:2]  # the usual message
     given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
     return f"{name}({', '.join(given)})"
 
 
 def _value(value: Any) -> str:
-    text = repr(value)
+    match value:
+        case str():
+            text = json.dumps(value, ensure_ascii=False)
+        case dict():
+            members = cast("dict[Any, Any]", value).items()
+            text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in members)}}}"
+        case list():
+            text = f"[{', '.join(map(_value, cast('list[Any]', value)))}]"
+        case _:
+            text = repr(value)
     return text if len(text) <= _LONGEST else "..."

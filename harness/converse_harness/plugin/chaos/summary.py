@@ -12,6 +12,11 @@ from converse_harness.plugin.chaos.verdict import LISTED, Survival
 if TYPE_CHECKING:
     import pytest
 
+_ALIKE: Final = 3
+"""How many reruns with the same fault and the same verdict are listed; `-v` lists all reruns."""
+
+_WIDEST: Final = max(len(each.word) for each in Survival)
+
 _TESTS: Final = 5
 """How many tests that are not repeatable are named."""
 
@@ -76,13 +81,14 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
         many = len(results.unrepeatable)
         total += f"; {_many(many, 'test')} {'is' if many == 1 else 'are'} not repeatable"
     lines = [total]
+    shown: Counter[tuple[str, str]] = Counter()
     for each in results.bad:
-        waited = f" ({each.seconds:.0f} s longer)" if each.seconds >= 1 else ""
-        verdict = "WRONG ANSWER" if each.verdict == Survival.WRONG_ANSWER.word else each.verdict.upper()
-        lines.append(
-            f"{verdict:<13} {each.test}   reply {each.reply}  {each.fault}: {each.came}{_joint(each)}{each.why}{waited}"
-        )
-        lines.append(f"   try it     {each.script}")
+        shown[each.verdict, each.fault] += 1
+        if shown[each.verdict, each.fault] <= _ALIKE:
+            lines += _told(each)
+    for (verdict, fault), many in shown.items():
+        if many > _ALIKE:
+            lines.append(f"{_heading(verdict)} and {many - _ALIKE} more with {fault}; -v lists every rerun")
     slow = sum(each.seconds for each in results.tried if each.seconds >= 1)
     if slow:
         lines.append(f"waited for    {slow:.0f} s in sleeps of the code under test")
@@ -94,13 +100,22 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
         reasons = ", ".join(f"{many} {reason}" for reason, many in sorted(results.left_out.items()))
         lines.append(f"left out      {reasons}")
     if results.not_reached:
-        many = _many(results.not_reached, "rerun")
-        lines.append(f"not reached   {many} within --converse-chaos={option}; give it more seconds")
+        missing = _many(results.not_reached, "rerun")
+        lines.append(f"not reached   {missing} within --converse-chaos={option}; give it more seconds")
     return lines
 
 
-def _joint(each: Tried) -> str:
-    return ", " if each.why.startswith("and ") else "; "
+def _told(each: Tried) -> list[str]:
+    """The lines about one rerun: what came and what became of it, and the line to paste."""
+    between = ", and " if each.verdict == Survival.NOT_NOTICED.word else "; "
+    longer = f" ({each.seconds:.0f} s longer)" if each.seconds >= 1 else ""
+    what = f"{each.test}   reply {each.reply}  {each.fault}: {each.came}{between}{each.why}{longer}"
+    return [f"{_heading(each.verdict)} {what}", f"   try it     {each.script}"]
+
+
+def _heading(verdict: str) -> str:
+    """The verdict's first two words, in capitals and as wide as a column."""
+    return f"{' '.join(verdict.split()[:2]).upper():<13}"
 
 
 def _many(number: int, noun: str) -> str:
@@ -114,5 +129,5 @@ def print_summary(terminal: pytest.TerminalReporter, results: ChaosResults, opti
         terminal.write_line(line)
     if terminal.config.get_verbosity() > 0:
         for each in sorted(results.tried, key=lambda each: (each.test, each.reply)):
-            terminal.write_line(f"{each.verdict:<13} {each.test}   reply {each.reply}  {each.fault}: {each.why}")
+            terminal.write_line(f"{each.verdict:<{_WIDEST}} {each.test}   reply {each.reply}  {each.fault}: {each.why}")
     terminal.write_line("Verdicts and how to leave a test out: converse-harness docs chaos")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,8 +40,8 @@ LISTED = (Survival.HUNG, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
 """The verdicts that are listed one by one, and that fail a strict run."""
 
 
-def judge(plain: Rerun, run: Rerun, fault: str, test_file: Path) -> tuple[Survival, str]:
-    """Return the verdict on a rerun with one damaged reply, and a clause that says what happened.
+def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Survival, str]:
+    """Return the verdict on a rerun of a test with one damaged reply, and a clause that says what happened.
 
     `plain` is the rerun of the same test without damage.
     """
@@ -59,9 +58,11 @@ def judge(plain: Rerun, run: Rerun, fault: str, test_file: Path) -> tuple[Surviv
             return Survival.REPORTED, "logged, and the test passed"
         if DAMAGES[fault].ignorable:
             return Survival.HARMLESS, "the test passed"
-        return Survival.NOT_NOTICED, "and the test passed"
+        return Survival.NOT_NOTICED, "the test passed"
     error = whole(run.error)
-    line = None if isinstance(error, CallError) else own_line(error, test_file)
+    line = (
+        None if isinstance(error, CallError) else own_line(error, item.path, getattr(item, "originalname", item.name))
+    )
     if line is None:
         return Survival.RAISED, _named(error)
     if again and only_counts(line):
