@@ -148,15 +148,15 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
 }
 
 
+LINES = "\n    "
+
+
 def test_each_verdict(chaos: pytest.Pytester) -> None:
     tests = "".join(
         f"""
 def test_{number}(converse):
     converse.script(reply.text(HI))
-    {
-            '''
-    '''.join(f"assert {part}" for part in asserted.split(" and "))
-        }
+    {LINES.join(f"assert {part}" for part in asserted.split(" and "))}
 """
         for number, asserted in enumerate(JUDGED)
     )

@@ -211,7 +211,7 @@ def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, 
         if not sys.warnoptions:
             warnings.filterwarnings("always", category=DeprecationWarning)
             warnings.filterwarnings("always", category=PendingDeprecationWarning)
-        given = config.known_args_namespace.pythonwarnings or []
+        given: list[str] = config.known_args_namespace.pythonwarnings or []
         pytest_config.apply_warning_filters(config.getini("filterwarnings"), given)
         for mark in item.iter_markers("filterwarnings"):
             for text in mark.args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
@@ -38,10 +38,11 @@ def _value(value: Any) -> str:
         case str():
             text = json.dumps(value, ensure_ascii=False)
         case dict():
-            members = cast("dict[Any, Any]", value).items()
-            text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in members)}}}"
+            members: dict[Any, Any] = value
+            text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in members.items())}}}"
         case list():
-            text = f"[{', '.join(map(_value, cast('list[Any]', value)))}]"
+            values: list[Any] = value
+            text = f"[{', '.join(map(_value, values))}]"
         case _:
             text = repr(value)
     return text if len(text) <= _LONGEST else "..."

@@ -60,9 +60,8 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
             return Survival.HARMLESS, "the test passed"
         return Survival.NOT_NOTICED, "the test passed"
     error = whole(run.error)
-    line = (
-        None if isinstance(error, CallError) else own_line(error, item.path, getattr(item, "originalname", item.name))
-    )
+    function = str(getattr(item, "originalname", item.name))
+    line = None if isinstance(error, CallError) else own_line(error, item.path, function)
     if line is None:
         return Survival.RAISED, _named(error)
     if again and only_counts(line):
