@@ -32,6 +32,9 @@ _AT_LEAST: Final = 5.0
 """A rerun is ended after `_LONGER` times the test's own time and `_AT_LEAST` seconds."""
 
 
+_XFAIL: Final = "with xfail"
+
+
 class Chaos:
     """The hooks of `--converse-chaos`. `value` is what follows the option. Raises UsageError for an unknown value."""
 
@@ -55,13 +58,14 @@ class Chaos:
         self._watch = Watch()
         with replacing(self._watch):
             result = yield
-        seen, self._watch = self._watch.replies, Watch()
+        watch, self._watch = self._watch, Watch()
+        seen = watch.replies
         if seen and self._options.covers(item.path):
             self._replies[item.nodeid] = [_planned(each) for each in seen]
             if not all(is_sound(each.reply) for each in seen):
                 self._spoiled.setdefault(item.nodeid, "with faults or errors of their own")
-            if any(each.call.refusal is not None for each in seen):
-                self._spoiled.setdefault(item.nodeid, "with requests that are refused")
+            if watch.unanswered:
+                self._spoiled.setdefault(item.nodeid, "with calls that are refused or not scripted")
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -97,12 +101,13 @@ class Chaos:
         tests: list[tuple[int, str, list[PlannedReply]]] = []
         for position, item in enumerate(items):
             replies = self._replies.get(item.nodeid)
-            if replies and item.nodeid in self._passed:
-                why = _reason_to_leave(item) or self._spoiled.get(item.nodeid)
-                if why is None:
-                    tests.append((position, item.nodeid, replies))
-                else:
-                    self._results.left_out[why] += 1
+            why = _reason_to_leave(item) or self._spoiled.get(item.nodeid)
+            if not replies or not (item.nodeid in self._passed or why == _XFAIL):
+                continue
+            if why is None:
+                tests.append((position, item.nodeid, replies))
+            else:
+                self._results.left_out[why] += 1
         seed = int(settings.settings_of(items[0]).get("seed", 0)) if items else 0
         pairs = plan(tests, self._options.faults, seed)
         with unseen(self._config):
@@ -210,7 +215,7 @@ def _reason_to_leave(item: pytest.Item) -> str | None:
     if not settings.reruns(item):
         return "with rerun=False"
     if item.get_closest_marker("xfail") is not None:
-        return "with xfail"
+        return _XFAIL
     if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         return "with @given"
     if "subtests" in getattr(item, "fixturenames", ()):

@@ -40,11 +40,9 @@ _ERROR_WORDS: Final = re.compile(
 
 def whole(error: BaseException) -> BaseException:
     """The only exception in a group of exceptions; a group with several is returned as it is."""
-    while isinstance(error, BaseExceptionGroup):
-        several: tuple[BaseException, ...] = error.exceptions
-        if len(several) > 1:
-            break
-        error = several[0]
+    inner: tuple[BaseException, ...]
+    while len(inner := getattr(error, "exceptions", ())) == 1:
+        error = inner[0]
     return error
 
 

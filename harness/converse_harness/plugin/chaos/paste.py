@@ -34,15 +34,12 @@ def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> st
 
 
 def _value(value: Any) -> str:
-    match value:
-        case str():
-            text = json.dumps(value, ensure_ascii=False)
-        case dict():
-            members: dict[Any, Any] = value
-            text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in members.items())}}}"
-        case list():
-            values: list[Any] = value
-            text = f"[{', '.join(map(_value, values))}]"
-        case _:
-            text = repr(value)
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+    elif issubclass(type(value), dict):
+        text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in value.items())}}}"
+    elif issubclass(type(value), list):
+        text = f"[{', '.join(map(_value, value))}]"
+    else:
+        text = repr(value)
     return text if len(text) <= _LONGEST else "..."
