@@ -16,8 +16,8 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from types import FrameType
-from typing import Any, Final, cast
+from types import FrameType, ModuleType
+from typing import Any, Final, Literal, cast
 
 import pytest
 
@@ -26,6 +26,8 @@ from converse_harness.intercept.fake import replacing
 from converse_harness.plugin.outcome import HOOKS
 from converse_harness.plugin.quick import without_waits_of_tenacity
 from converse_harness.plugin.watch import Watch
+
+_When = Literal["setup", "call", "teardown"]
 
 LogLine = tuple[str, int, str]
 """A logger's name, a level, and a message without its arguments."""
@@ -150,10 +152,8 @@ def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
         item._obj = None  # a class-based test gets a fresh object
     hook = item.ihook
     with _limited(limit):
-        ended = _phase(item, run, "setup", hook.pytest_runtest_setup) and _phase(
-            item, run, "call", hook.pytest_runtest_call
-        )
-    del ended
+        if _phase(item, run, "setup", hook.pytest_runtest_setup):
+            _phase(item, run, "call", hook.pytest_runtest_call)
     # The parent in place of the next test: everything wider than the test itself stays.
     with _limited(limit):
         _phase(item, run, "teardown", hook.pytest_runtest_teardown, nextitem=item.parent)
@@ -161,28 +161,33 @@ def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
         item._request, item.funcargs = False, None
 
 
-def _phase(item: Any, run: Rerun, when: str, hook: Callable[..., object], **more: Any) -> bool:
+def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., object], **more: Any) -> bool:
     """Run one phase; return whether it passed. An earlier phase's error is kept."""
-    error: BaseException | None = None
-    try:
-        hook(item=item, **more)
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except BaseException as raised:  # noqa: BLE001 - the verdict reads it
-        error = raised
-    kept: list[Any] = item.__dict__.get("_excinfo") or []
-    if kept:  # unittest's tests keep their errors for the report
-        error = kept[0].value if error is None else error
-        kept.clear()
-    if error is None:
-        return True
-    if isinstance(error, Stopped):
+    call: pytest.CallInfo[Any] = pytest.CallInfo.from_call(
+        lambda: hook(item=item, **more), when=when, reraise=(KeyboardInterrupt, pytest.exit.Exception)
+    )
+    if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
         run.stopped = True
-    elif isinstance(error, pytest.skip.Exception):
+        return False
+    report: pytest.TestReport = _report_of_pytest(item)(
+        item=item, call=call
+    )  # with the errors that unittest's tests keep for it
+    if report.skipped:
         run.skipped = True
-    elif run.error is None:
-        run.error, run.when = error, when
-    return False
+    elif report.failed and run.error is None:
+        run.error, run.when = call.excinfo and call.excinfo.value, when
+    return report.passed
+
+
+def _report_of_pytest(item: pytest.Item) -> Any:
+    """The hook that makes a report, with pytest's own implementations alone: its fixtures rely on them."""
+    plugins = item.config.pluginmanager
+    others = [each for each in plugins.get_plugins() if not _name_of(each).startswith("_pytest.")]
+    return plugins.subset_hook_caller("pytest_runtest_makereport", others)
+
+
+def _name_of(plugin: object) -> str:
+    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
 
 
 @contextmanager
