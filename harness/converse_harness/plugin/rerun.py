@@ -163,15 +163,15 @@ def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
 
 def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., object], **more: Any) -> bool:
     """Run one phase; return whether it passed. An earlier phase's error is kept."""
-    call: pytest.CallInfo[Any] = pytest.CallInfo.from_call(
+    calls: type[pytest.CallInfo[object]] = pytest.CallInfo
+    call = calls.from_call(
         lambda: hook(item=item, **more), when=when, reraise=(KeyboardInterrupt, pytest.exit.Exception)
     )
     if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
         run.stopped = True
         return False
-    report: pytest.TestReport = _report_of_pytest(item)(
-        item=item, call=call
-    )  # with the errors that unittest's tests keep for it
+    # unittest's tests keep their errors until a report is made.
+    report: pytest.TestReport = _report_of_pytest(item)(item=item, call=call)
     if report.skipped:
         run.skipped = True
     elif report.failed and run.error is None:
