@@ -164,6 +164,7 @@ class ResponseReader:
     def finish(self) -> None:
         """Handle a read after the last chunk. Raises `failure` or the script's exception, if there is one."""
         if self.failure is not None:
+            self.taken.endless = self.exchange.response.broken == "stalled" and self._patience == inf
             self.end("cut")
             raise self.failure
         self.end(self.regular_end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -47,7 +48,7 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
 """Maps each setting of a whole run to its subject, and to its choices with their meanings. The first choice is the
 default."""
 
-REHEARSAL: Final[Mapping[str, Mapping[str, Any]]] = {
+_ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
     "as": {
         "action": "append",
         "default": [],
@@ -56,8 +57,20 @@ REHEARSAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "matches PATTERN, or the id asked most often; MODEL `all`: the newest model of each line (can be given again)",
     },
     "as-strict": {"action": "store_true", "help": "fail the run if --converse-as finds a request that is refused"},
+    "chaos": {
+        "nargs": "?",
+        "const": "60s",
+        "metavar": "60s|PATH|FAULT,...",
+        "help": "after the last test, run tests that passed again with a fault in one of their replies: for 60 "
+        "seconds, or for a number of seconds (20s), for tests below a path, with named faults (no_message_stop,reset), "
+        "or all of these with commas between them",
+    },
+    "chaos-strict": {
+        "action": "store_true",
+        "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer",
+    },
 }
-"""The options of a rehearsal -> their arguments for `addoption`. They are options of the command line only."""
+"""Maps each option that only the command line has to its arguments for `addoption`."""
 
 REHEARSED: Final = "converse_rehearsal"
 """Name of a pytest user property in a test's teardown report; its value is what the test asked, as JSON."""
@@ -82,8 +95,11 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 }
 """Maps each setting that only the ini file has to its type, its default and its meaning."""
 
-_MARKED: Final = (*OF_FAKES, "guard", "models")
-"""The arguments of the marker `converse`. All except `guard` are settings of the test's fakes."""
+_OF_TEST: Final = ("guard", "rerun")
+"""The arguments of the marker `converse` that are settings of the test, and not of its fakes."""
+
+_MARKED: Final = (*OF_FAKES, *_OF_TEST, "models")
+"""The arguments of the marker `converse`."""
 
 MARKERS: Final = (
     f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
@@ -113,7 +129,7 @@ def add_options(parser: pytest.Parser) -> None:
         meaning = f"{about} (default: {default}). {listed}"
         group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
         parser.addini(f"converse_{name}", meaning, default=default)
-    for name, arguments in REHEARSAL.items():
+    for name, arguments in _ONLY_OPTION.items():
         group.addoption(f"--converse-{name}", **arguments)
     for name, (kind, standard, meaning) in _ONLY_INI.items():
         parser.addini(f"converse_{name}", meaning, kind, standard)
@@ -149,7 +165,8 @@ def settings_of(item: pytest.Item) -> Settings:
                 f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
             )
         settings.update(marker.kwargs)
-    settings.pop("guard", None)
+    for name in _OF_TEST:
+        settings.pop(name, None)
     try:
         sleeps = settings["sleeps"]
         settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
@@ -191,9 +208,27 @@ def guard_of(item: pytest.Item) -> str | None:
     return next(said, None)
 
 
+def reruns(item: pytest.Item) -> bool:
+    """Whether a test may run once more: the value of `rerun` in the closest marker `converse`, otherwise True."""
+    said = (marker.kwargs["rerun"] for marker in item.iter_markers("converse") if "rerun" in marker.kwargs)
+    return bool(next(said, True))
+
+
 def own_fakes(item: pytest.Item) -> list[Fake]:
     """Return the list of a test's own fakes. Their problems fail the test; fixtures append their fakes to the list."""
     return item.stash.setdefault(_FAKES, [])
+
+
+def open_fakes() -> Mapping[Fake, int]:
+    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return {} if module is None else module.open_fakes()
+
+
+def closed_fakes() -> int:
+    """The number of fakes that were opened in this process and are closed."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return 0 if module is None else module.times_opened() - len(module.open_fakes())
 
 
 def record_setting(config: pytest.Config) -> str:
