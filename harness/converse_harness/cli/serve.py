@@ -88,8 +88,8 @@ ARGUMENTS: Final[Arguments] = {
     },
     "--improvise": {
         "action": "store_true",
-        "help": "answer every call, or those for which FILE has no reply, by itself: each offered tool once, with input "
-        "that its schema allows, then a text",
+        "help": "answer every call, or those for which FILE has no reply, by itself: use each offered tool once, with "
+        "input that its schema allows, then send a text",
     },
     "--match": {
         "metavar": "RULE",

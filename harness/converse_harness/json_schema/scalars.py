@@ -32,6 +32,7 @@ def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) 
     grids = [_common([Fraction(1), *steps])]
     if not whole:
         grids += [_common(steps)] if steps else [Fraction(1, 10**places) for places in range(1, _FINEST)]
+    is_empty = True
     for grid in grids:
         first = None if low is None else _at_least(low[0] / grid, inclusive=low[1])
         last = None if high is None else -_at_least(-high[0] / grid, inclusive=high[1])
@@ -39,16 +40,21 @@ def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) 
             continue
         for number in _from(first, last, start, count + 2):
             value = number * grid
+            is_empty = False
             yield int(value) if value.denominator == 1 else float(value)
     if not whole and low is not None and high is not None:
         yield float((low[0] + high[0]) / 2)
-    rules = ", ".join(
-        f"{part.path}/{keyword} {part.get(keyword)}"
-        for part in form
-        for keyword in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
-        if part.get(keyword) is not None
-    )
-    raise Unsatisfied(_first_path(form), f"and no other number is found that satisfies {rules or 'its keywords'}")
+    if is_empty:
+        rules = [
+            f"{part.path}/{keyword} {part.get(keyword)}"
+            for part in form
+            for keyword in _NUMERIC
+            if part.get(keyword) is not None
+        ]
+        raise Unsatisfied(rules[0].split(" ")[0], f"no number is found that satisfies {', '.join(rules)}")
+
+
+_NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
 
 
 def _first_path(form: Sequence[SchemaPart]) -> str:
@@ -98,17 +104,24 @@ def texts(form: Sequence[SchemaPart], count: int, start: int) -> Iterator[str]:
     formatted = [part for part in form if part.get("format") in STRING_FORMATS]
     for part in formatted:
         yield from (STRING_FORMATS[part.get("format")].text(start + number) for number in range(count + 2))
+    is_empty = True
     for part in patterned:
         pattern = part.get("pattern")
         try:
-            yield from (text for text in matching(pattern, low, start) if low <= len(text) <= high)
+            for text in matching(pattern, low, start):
+                if low <= len(text) <= high:
+                    is_empty = False
+                    yield text
         except PatternTooHard as reason:
             raise Unsatisfied(f"{part.path}/pattern", f"is {pattern!r}, and no text is made for it: {reason}") from None
     if patterned:
-        raise Unsatisfied(
-            f"{patterned[0].path}/pattern",
-            f"is {patterned[0].get('pattern')!r}, and no text is found that satisfies it and the other keywords",
-        )
+        if is_empty:
+            part = patterned[0]
+            raise Unsatisfied(
+                f"{part.path}/pattern",
+                f"is {part.get('pattern')!r}, and no text of {low} to {high} characters is found",
+            )
+        return
     least = max(low, min(1, high))
     for text in islice(words(min(least, 3)), start, start + count + 2):
         made = text + "a" * (least - len(text))

@@ -122,7 +122,7 @@ class _ValueMaker:
                 self._fail(reason, strong=True)
                 return False
             if wrong is not None:
-                self._fail(Unsatisfied(wrong, "and the other keywords allow no value that is found here"))
+                self._fail(Unsatisfied(wrong, "no value is found that satisfies it and the other keywords"))
                 return False
         return True
 
@@ -195,7 +195,9 @@ class _ValueMaker:
                 allowed &= kinds(given)
                 listed = listed or ([given] if isinstance(given, str) else self._turned(f"{part.path}/type", given))
         if not allowed:
-            self._fail(Unsatisfied(f"{_path(form)}/type", "and the other types leave no type"), strong=True)
+            self._fail(
+                Unsatisfied(f"{_path(form)}/type", "the types that are asked for together leave no type"), strong=True
+            )
         about = [
             name
             for name, its in _ABOUT.items()
