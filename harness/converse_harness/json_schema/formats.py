@@ -103,7 +103,7 @@ STRING_FORMATS: Final[Mapping[str, StringFormat]] = {
     "uuid": StringFormat(partial(_uuid, 4), _matches(_UUID)),
     **{f"uuid{version}": StringFormat(partial(_uuid, version), _matches(_UUID)) for version in range(1, 9)},
     "json-pointer": StringFormat(lambda number: _numbered("/a", number), _matches(r"(/([^~/]|~[01])*)*")),
-    "relative-json-pointer": StringFormat(str, _matches(r"\d+(#|(/([^~/]|~[01])*)*)")),
+    "relative-json-pointer": StringFormat(lambda number: str(number % 10), _matches(r"\d+(#|(/([^~/]|~[01])*)*)")),
     "regex": StringFormat(lambda number: "a" * (number + 1), partial(_parses, re.compile)),
     "json-string": StringFormat(str, partial(_parses, json.loads)),
     "ipv4network": StringFormat(lambda number: f"192.0.{number % 256}.0/24", partial(_parses, ipaddress.IPv4Network)),

@@ -91,8 +91,8 @@ def matching(pattern: str, low: int, start: int = 0) -> Iterator[str]:
 
 def _variants(tree: Any, low: int, start: int) -> Iterator[str]:
     repeats = (*range(12), *range(12, 80, 7), low)
-    for chars in (_PRINTABLE, _MIXED + _PRINTABLE):
-        for branch in range(8):
+    for branch in range(8):
+        for chars in (_PRINTABLE, _MIXED + _PRINTABLE):
             for more in repeats:
                 yield _Maker(chars, branch + start, more, start).text(tree)
     for shift in range(1, 40):

@@ -46,7 +46,7 @@ def least_value(schema: object, *, seed: int = 0, objects: bool = False) -> Any:
     except RecursionError:
         raise Unsatisfied("#", "is nested too deeply, or refers to itself") from None
     if not found:
-        raise maker.reason or Unsatisfied("#", "allows no value that is found here")
+        raise maker.reason or Unsatisfied("#", "allows no value that is found")
     return found[0]
 
 
@@ -92,6 +92,8 @@ class _ValueMaker:
             self._fail(reason, strong=True)
         self._under_way.pop()
         self._met.discard(same)
+        if not found:
+            self._fail(Unsatisfied(_path(parts), "allows no value that is found"))
         if not self._met:
             self._known[same, count] = [*found.values()]
         return [*found.values()]
@@ -203,8 +205,8 @@ class _ValueMaker:
             for name, its in _ABOUT.items()
             if any(its & {*part.schema} for part in form if part.schema is not True)
         ]
-        for name in dict.fromkeys([*listed, *about, *_ANY]):
-            if TYPES[name] & allowed and not (name == "number" and "integer" in listed and "number" not in listed):
+        for name in listed or about or _ANY:
+            if TYPES[name] & allowed:
                 yield name
 
     def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
@@ -238,6 +240,9 @@ class _ValueMaker:
                 several = several[other:]
             fitting = [each for each in several if key(each) not in used] if unique else several
             if not fitting:
+                if several:
+                    reason = f"is true, and only {len(several)} different items are found for {length}"
+                    self._fail(Unsatisfied(f"{_path(form)}/uniqueItems", reason), strong=True)
                 return None
             made.append(fitting[0])
             used.add(key(fitting[0]))
