@@ -67,30 +67,52 @@ def check(schema: Any, value: Any) -> None:
         ({"type": "boolean", "not": {"const": False}}, True),
         ({"type": "array"}, []),
         ({"type": "array", "minItems": 3, "uniqueItems": True, "items": {"type": "integer"}}, [0, 1, -1]),
-        ({"type": "array", "prefixItems": [{"type": "null"}], "items": {"type": "boolean"}, "minItems": 2},
-         [None, False]),
+        (
+            {"type": "array", "prefixItems": [{"type": "null"}], "items": {"type": "boolean"}, "minItems": 2},
+            [None, False],
+        ),
         ({"type": "array", "items": [{"type": "null"}], "additionalItems": False, "minItems": 1}, [None]),
         ({"type": "array", "contains": {"const": 7}, "minContains": 2}, [7, 7]),
         ({"type": "object", "properties": {"a": {}, "b": {"type": "integer"}}, "required": ["b"]}, {"b": 0}),
         ({"type": "object", "required": ["a"], "additionalProperties": {"type": "integer"}}, {"a": 0}),
         ({"type": "object", "minProperties": 2, "properties": {"x": {"type": "null"}}}, {"x": None, "a": "a"}),
         ({"type": "object", "minProperties": 1, "propertyNames": {"pattern": "^z+$"}}, {"z": "a"}),
-        ({"type": "object", "minProperties": 1, "patternProperties": {"^x-": {"type": "integer"}},
-          "additionalProperties": False}, {"x-": 0}),
+        (
+            {
+                "type": "object",
+                "minProperties": 1,
+                "patternProperties": {"^x-": {"type": "integer"}},
+                "additionalProperties": False,
+            },
+            {"x-": 0},
+        ),
         ({**ONE, "dependentRequired": {"a": ["b"]}}, {"a": "a", "b": "a"}),
         ({**ONE, "dependencies": {"a": ["b"]}}, {"a": "a", "b": "a"}),
         ({**ONE, "dependentSchemas": {"a": {"required": ["c"]}}}, {"a": "a", "c": "a"}),
-        ({**ONE, "if": {"properties": {"a": {"const": "a"}}}, "then": {"properties": {"a": {"minLength": 2}}},
-          "else": {}}, {"a": "b"}),
+        (
+            {
+                **ONE,
+                "if": {"properties": {"a": {"const": "a"}}},
+                "then": {"properties": {"a": {"minLength": 2}}},
+                "else": {},
+            },
+            {"a": "b"},
+        ),
         ({"allOf": [{"type": "integer"}, {"minimum": 3}, {"maximum": 9}]}, 3),
         ({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 3}]}, 0),
         ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"}, {"a": "a"}),
         ({"$ref": "#/$defs/a~1b%20c", "$defs": {"a/b c": {"type": "null"}}}, None),
-        ({"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "required": ["next"]},
-         {"next": None}),
+        (
+            {
+                "type": "object",
+                "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
+                "required": ["next"],
+            },
+            {"next": None},
+        ),
     ],
     ids=json.dumps,
-)  # fmt: skip
+)
 def test_the_least_value(schema: Any, value: Any) -> None:
     assert least_value(schema) == value
 
