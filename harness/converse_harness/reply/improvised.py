@@ -16,6 +16,9 @@ from converse_harness.reply.reply import Reply
 _THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
 
 
+_MORE: Final = "   More: converse-harness docs improvise what-it-cannot-make"
+
+
 class AskingCall(Protocol):
     """What an improvised reply reads of a Call: the body of its request, as JSON."""
 
@@ -101,8 +104,7 @@ class Improvised:
         except Unsatisfied as reason:
             raise ReplyError(
                 f"no input is improvised for the tool {name!r}: in its inputSchema, {reason}. Correct the schema; or "
-                f"leave the tool out with tools=[...], or script its use: "
-                f"reply.tool_use({name!r}, {{...}})."
+                f"leave the tool out with tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}"
             ) from None
 
     def _text(self, turn: _Turn) -> str:
@@ -118,7 +120,7 @@ class Improvised:
             except Unsatisfied as reason:
                 raise ReplyError(
                     f"no answer is improvised for the outputConfig: in {OUTPUT}, {reason}. Correct the schema, or "
-                    "script the answer: reply.json({...})."
+                    f"script the answer: reply.json({{...}}).{_MORE}"
                 ) from None
             return json.dumps(value, ensure_ascii=False)
         used = f" after {_listed(dict.fromkeys(turn.used))}" if turn.used else ""
