@@ -12,6 +12,7 @@ from jsonschema.exceptions import best_match
 
 from converse_harness import Endpoint, Reply
 from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.reply.improvised import Improvised
 from converse_harness.server.control import ROUTES, ControlApi, openapi
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request
@@ -156,7 +157,7 @@ def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **bod
     return done.response.status, data
 
 
-def rendered(given: Reply, operation: str) -> object:
+def rendered(given: Reply | Improvised, operation: str) -> object:
     """Everything that a reply puts on the wire."""
     request = Request(
         "POST",

@@ -9,6 +9,7 @@ import pytest
 
 from converse_harness import Reply, faults, reply
 from converse_harness.cases import CASES
+from converse_harness.reply.improvised import Improvised
 from converse_harness.server.control import ROUTES
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, read_reply
 from tests.control.conftest import Client, rendered
@@ -21,7 +22,7 @@ PAIRS = re.findall(r"^\| `(\{.*\})` \| `((?:reply\.|CASES\[).*)` \|$", PAGE, re.
 @pytest.mark.parametrize(("written", "python"), PAIRS)
 def test_a_reply_is_the_one_beside_it(written: str, python: str) -> None:
     made = eval(python, {"reply": reply, "faults": faults, "CASES": CASES})
-    assert isinstance(made, Reply)
+    assert isinstance(made, Reply | Improvised)
     for operation in ("converse", "converse-stream"):
         assert rendered(read_reply(json.loads(written), "here"), operation) == rendered(made, operation)
 

@@ -11,6 +11,7 @@ from converse_harness import Reply, ReplyError, faults, reply
 from converse_harness.cases import CASES
 from converse_harness.faults.model import Fault
 from converse_harness.reply.body import ErrorBody
+from converse_harness.reply.improvised import Improvised
 from converse_harness.server.control import ROUTES
 from converse_harness.server.control.arguments import parameters
 from converse_harness.server.control.vocabulary import (
@@ -125,7 +126,7 @@ AS_WRITTEN: dict[str, tuple[object, Reply]] = {
 }
 """Words whose arguments are not drawn."""
 
-Drawn = tuple[dict[str, Any], Reply]
+Drawn = tuple[dict[str, Any], Reply | Improvised]
 
 
 @st.composite
@@ -133,6 +134,9 @@ def written_both_ways(draw: st.DrawFn) -> Drawn:
     """A reply as JSON and as Python."""
     word = draw(st.sampled_from(list(REPLIES)))
     written, made = base_both_ways(draw, word)
+    if isinstance(made, Improvised):
+        times = draw(st.integers(1, 3))
+        return {"times": times, **written}, made.times(times)
     return modified_both_ways(draw, written, made)
 
 
@@ -158,6 +162,9 @@ def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
         case "case":
             name = draw(st.sampled_from(["text_basic", "tool_parallel", "overflow_pre", "citation_document"]))
             return {"case": name}, CASES[name].reply
+        case "improvised":
+            given = {"seed": draw(st.integers()), "tools": draw(st.lists(names, max_size=2) | st.just("all"))}
+            return {"improvised": given}, reply.improvised(**given)
         case _ if word in AS_WRITTEN:
             said, made = AS_WRITTEN[word]
             return {word: said}, made

@@ -16,6 +16,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Script
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.recordings.play import recording
+from converse_harness.reply.improvised import improvised
 from converse_harness.reply.reply import Reply
 
 _EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
@@ -43,6 +44,12 @@ def load_case(case: Case) -> Script:
 
     script = Script()
     script.fallback.add(replies if len(replies) == 1 else [next_of_the_case], endless=True)
+    return script
+
+
+def improvising(script: Script) -> Script:
+    """Let a script answer by improvised replies where it has no other; return the same script."""
+    script.fallback.add([improvised()], endless=True)
     return script
 
 

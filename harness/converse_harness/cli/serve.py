@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
-from converse_harness.cli.loading import CannotServe, Watcher, counted_in, load, load_case
+from converse_harness.cli.loading import CannotServe, Watcher, counted_in, improvising, load, load_case
 from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
 from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
+from converse_harness.endpoint.script import Script
 from converse_harness.errors import ReplyError, one_of
 from converse_harness.recordings.matching import MATCHES
 from converse_harness.server.control import ROOT, id_of
@@ -28,6 +29,7 @@ _KEEP_CALLS: Final = 10_000
 """The default number of calls that each fake keeps in memory. It is limited because a server may run for days, and one
 call takes 10 to 100 KB."""
 
+_IMPROVISED: Final = "improvised answers"
 _LOOK_EVERY: Final = 0.2
 """Seconds between two checks of a watched file."""
 
@@ -85,6 +87,11 @@ ARGUMENTS: Final[Arguments] = {
         "type": partial(_told, CASES.__getitem__),
         "help": "answer every call with this case of the catalogue (see `cases`)",
     },
+    "--improvise": {
+        "action": "store_true",
+        "help": "answer every call, or those for which FILE has no reply, by itself: use each offered tool once, with "
+        "input that its schema allows, then send a text",
+    },
     "--match": {
         "metavar": "RULE",
         "type": _match,
@@ -128,7 +135,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Serve a file's script, a case, or only the control API until interrupted.
+    """Serve a file's script, a case, improvised answers, or only the control API until interrupted.
 
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
     Raises UsageFailed for contradictory arguments, CannotServe for an invalid file or case, TransportError if the
@@ -138,16 +145,19 @@ def run(given: argparse.Namespace) -> int:
         raise UsageFailed("serve --reload needs the FILE that it watches")
     if given.case is not None and given.file is not None:
         raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
+    if given.case is not None and given.improvise:
+        raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
     played = {name: value for name in ("match", "pace") if (value := getattr(given, name)) is not None}
     if played and (given.file is None or given.file.suffix != ".jsonl"):
         raise UsageFailed("serve: --match and --pace are for a recording (.jsonl)")
     script = what = watcher = None
     if given.file is not None:
         watcher = Watcher(given.file) if given.reload else None
-        script = load(given.file, **played)
-        what = counted_in(script)
+        script, what = _loaded(given.file, improvise=given.improvise, **played)
     elif given.case is not None:
         script, what = load_case(given.case), f"the case {given.case.name}"
+    elif given.improvise:
+        script, what = improvising(Script()), _IMPROVISED
     ended = Ended()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
     server.on_ended = lambda fake, call: ended.put(partial(_tell, fake, call))
@@ -162,7 +172,7 @@ def run(given: argparse.Namespace) -> int:
                 ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
             except queue.Empty:
                 if watcher is not None and fake is not None and watcher.changed():
-                    _reload(watcher.path, fake, **played)
+                    _reload(watcher.path, fake, improvise=given.improvise, **played)
 
 
 def _tell(fake: ServerFake, call: Call) -> None:
@@ -170,13 +180,19 @@ def _tell(fake: ServerFake, call: Call) -> None:
     tell_call(call, "" if name == ROOT else name)
 
 
-def _reload(path: Path, fake: ServerFake, **played: Any) -> None:
+def _loaded(path: Path, *, improvise: bool, **played: Any) -> tuple[Script, str]:
+    """Load the script of a file, and describe it. Raises CannotServe."""
+    script = load(path, **played)
+    what = counted_in(script)
+    return (improvising(script), f"{what} and {_IMPROVISED}") if improvise else (script, what)
+
+
+def _reload(path: Path, fake: ServerFake, **loading: Any) -> None:
     """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
     printer = Printer(sys.stdout)
     try:
-        script = load(path, **played)
+        fake.endpoint.script, what = _loaded(path, **loading)
     except CannotServe as error:
         printer.now(f"{error}\n          The script from before is served on.", RED)
     else:
-        fake.endpoint.script = script
-        printer.now(f"{path} has changed: serving {counted_in(script)} from the beginning", BOLD)
+        printer.now(f"{path} has changed: serving {what} from the beginning", BOLD)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED, Condition, check_answer
 from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
 
 Responder = Reply | Callable[[Call], Reply]
@@ -86,7 +87,7 @@ class Slot:
             responder = self.responder
         except DamagedData as error:
             return str(error)
-        if isinstance(responder, Reply):
+        if isinstance(responder, Reply | Improvised):
             return responder.summary
         return f"{getattr(responder, '__name__', 'function')}(call)"
 
@@ -126,7 +127,7 @@ class Queue:
                 )
             if self.condition is not None and isinstance(responder, Reply):
                 check_answer(self.condition.operation, responder)
-            uses = None if endless else responder.uses if isinstance(responder, Reply) else 1
+            uses = None if endless else responder.uses if isinstance(responder, Reply | Improvised) else 1
             place = f"{self.name}.{len(self.slots) + len(added)}"
             added.append(Slot(cast("Responder", responder), place, uses))
         self.slots += added

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
@@ -33,6 +33,7 @@ from converse_harness.intercept.children import refused
 from converse_harness.intercept.scripted import Scripted, When
 from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter
+from converse_harness.reply.improvised import improvised
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -208,6 +209,13 @@ class Fake:
             before = tuple(queue.slots)
             queue.add([reply], endless=True)
             queue.remove(before)
+
+    def improvise(self, *, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> None:
+        """Answer every call that nothing else answers with `reply.improvised`: each offered tool once, then a text.
+
+        The arguments are those of `reply.improvised`. Raises ReplyError for a wrong one.
+        """
+        self.always(improvised(seed=seed, tools=tools, at_once=at_once))
 
     def on_operation(self, name: str, handler: Handler) -> None:
         """Set the handler for an operation other than Converse and ConverseStream, for example `InvokeModel`.

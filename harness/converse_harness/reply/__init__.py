@@ -26,6 +26,7 @@ from converse_harness.reply.failures import (
     validation_error,
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
+from converse_harness.reply.improvised import improvised
 from converse_harness.reply.plain import cited, events, json, message, text, tool_use
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "guardrail_blocked",
     "guardrail_masked",
     "guardrail_passed",
+    "improvised",
     "internal_server_error",
     "invalid_model_id",
     "invalid_signature",

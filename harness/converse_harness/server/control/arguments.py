@@ -64,13 +64,20 @@ def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> d
 
 def convert(value: Any, hint: Any, path: str) -> Any:
     """Convert a JSON value to a parameter's type. Raises ControlRefused if the value does not fit the type."""
-    options = [*get_args(hint)] if get_origin(hint) in (Union, UnionType, Literal) else [hint]
+    options = _options(hint)
     for option in options:
         form = _form(option)
         if form.fits(value):
             return form.read(value, get_args(option), path) if form.read else value
     expected = " or ".join(filter(None, (_form(option).called for option in options)))
     raise ControlRefused(f"{path} is {came(value)}; it must be {expected}.")
+
+
+def _options(hint: Any) -> list[Any]:
+    """Return the alternatives of a type: the members of a union, also inside it, and the values of a Literal."""
+    if get_origin(hint) not in (Union, UnionType, Literal):
+        return [hint]
+    return [option for each in get_args(hint) for option in _options(each)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -17,6 +17,7 @@ from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake
+from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
@@ -31,6 +32,10 @@ arguments.
 """
 
 
+Made = Reply | Improvised
+"""What a reply in JSON becomes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A member of a reply in JSON. `function` makes or changes the reply; its parameters are the member's arguments.
@@ -39,10 +44,12 @@ class Word:
     beginning of an error text of the function to the path in the JSON that replaces it.
     """
 
-    function: Callable[..., Reply]
+    function: Callable[..., Made]
     form: Form
     shape: str | None = None
     places: Mapping[str, str] = field(default_factory=dict[str, str])
+    changed_by: Sequence[str] | None = None
+    """The names of the MODIFIERS that may stand beside the member; None is all of them."""
 
     @property
     def beside(self) -> list[str]:
@@ -76,6 +83,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
     "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
     "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
+    "improvised": Word(reply.improvised, "arguments", changed_by=("times",)),
     "error": Word(reply.error, "arguments"),
     "throttled": Word(reply.throttled, "arguments"),
     "context_overflow": Word(reply.context_overflow, "arguments"),
@@ -112,11 +120,12 @@ _LIKE: Final = '{"text": "hi"}'
 
 def members(word: str) -> list[str]:
     """Return the names of the members that a reply in JSON may have if the member `word` of REPLIES creates it."""
-    return [word, *REPLIES[word].beside, *MODIFIERS]
+    allowed = REPLIES[word].changed_by
+    return [word, *REPLIES[word].beside, *(MODIFIERS if allowed is None else allowed)]
 
 
-def read_reply(value: object, path: str) -> Reply:
-    """Convert a JSON value to a Reply. Raises ControlRefused with the path of the mistake."""
+def read_reply(value: object, path: str) -> Made:
+    """Convert a JSON value to a Reply, or to an improvised one. Raises ControlRefused with the path of the mistake."""
     given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
@@ -132,7 +141,7 @@ def read_reply(value: object, path: str) -> Reply:
     return made
 
 
-def _apply(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
+def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str, Any], path: str) -> Made:
     """Call `function` with the arguments that the JSON object `given` contains for its member `name`.
 
     Raises ControlRefused if the arguments are wrong.
@@ -202,8 +211,8 @@ class ScriptPart(NamedTuple):
     """
 
     condition: dict[str, Any]
-    replies: list[Reply]
-    always: list[Reply]
+    replies: list[Made]
+    always: list[Made]
 
     def apply(self, fake: Fake) -> None:
         """Add these replies to a fake's script."""
@@ -250,7 +259,7 @@ def _when(value: object, path: str) -> ScriptPart:
     return ScriptPart(condition, replies, always)
 
 
-def _answers(given: dict[str, Any], path: str) -> tuple[list[Reply], list[Reply]]:
+def _answers(given: dict[str, Any], path: str) -> tuple[list[Made], list[Made]]:
     script = under(path, "script")
     replies = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
     always = [read_reply(given["always"], under(path, "always"))] if "always" in given else []

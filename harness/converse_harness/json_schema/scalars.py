@@ -1,0 +1,129 @@
+"""Candidates for numbers and texts that satisfy a conjunction of schemas, the least ones first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import count as counting
+from itertools import islice, product
+from string import ascii_lowercase
+from typing import Final
+
+from converse_harness.json_schema.checking import exact, highest, lowest
+from converse_harness.json_schema.formats import STRING_FORMATS
+from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
+from converse_harness.json_schema.patterns import PatternTooHard, matching
+
+_FINEST: Final = 12
+"""The greatest number of decimal places of a fraction that is made."""
+
+_LONGEST: Final = 100_000
+"""The maximum number of characters of a text that is made."""
+
+
+def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) -> Iterator[int | float]:
+    """Yield numbers within the limits, those near 0 first; `start` moves the first one. `whole`: integers only."""
+    lows = [limit for part in form if (limit := lowest(part)) is not None]
+    highs = [limit for part in form if (limit := highest(part)) is not None]
+    low = max(lows, default=None, key=lambda limit: (limit[0], not limit[1]))
+    high = min(highs, default=None)
+    steps = [exact(given) for part in form if (given := part.get("multipleOf")) is not None]
+    grids = [_common([Fraction(1), *steps])]
+    if not whole:
+        grids += [_common(steps)] if steps else [Fraction(1, 10**places) for places in range(1, _FINEST)]
+    is_empty = True
+    for grid in grids:
+        first = None if low is None else _at_least(low[0] / grid, inclusive=low[1])
+        last = None if high is None else -_at_least(-high[0] / grid, inclusive=high[1])
+        if first is not None and last is not None and first > last:
+            continue
+        for number in _from(first, last, start, count + 2):
+            value = number * grid
+            is_empty = False
+            yield int(value) if value.denominator == 1 else float(value)
+    if not whole and low is not None and high is not None:
+        yield float((low[0] + high[0]) / 2)
+    if is_empty:
+        rules = [
+            f"{part.path}/{keyword} {part.get(keyword)}"
+            for part in form
+            for keyword in _NUMERIC
+            if part.get(keyword) is not None
+        ]
+        raise Unsatisfied(rules[0].split(" ")[0], f"no number is found that satisfies {', '.join(rules)}")
+
+
+_NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
+
+
+def _first_path(form: Sequence[SchemaPart]) -> str:
+    return form[0].path if form else "#"
+
+
+def _at_least(number: Fraction, *, inclusive: bool) -> int:
+    return math.ceil(number) if inclusive else math.floor(number) + 1
+
+
+def _from(first: int | None, last: int | None, start: int, count: int) -> Iterator[int]:
+    """Yield whole numbers from `first` to `last`: the nearest to 0, moved by `start`, then its neighbours."""
+    nearest = max(0 if last is None else min(0, last), -math.inf if first is None else first)
+    room = None if first is None or last is None else last - first + 1
+    up = last is None or (first is not None and last >= nearest + start) or last >= nearest + start
+    middle = int(nearest) + (start if up else 0)
+    if room is not None and not up:
+        middle = int(nearest) + start % room if nearest == first else int(nearest) - start % room
+    for away in range(count):
+        for number in dict.fromkeys([middle + away, middle - away]):
+            if (first is None or number >= first) and (last is None or number <= last):
+                yield number
+
+
+def _common(steps: Sequence[Fraction]) -> Fraction:
+    """The least common multiple of some numbers."""
+    return Fraction(math.lcm(*(each.numerator for each in steps)), math.gcd(*(each.denominator for each in steps)))
+
+
+def words(least: int) -> Iterator[str]:
+    """Yield all texts of lowercase letters with at least this many characters, the shortest first."""
+    for length in counting(least):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def texts(form: Sequence[SchemaPart], count: int, start: int) -> Iterator[str]:
+    """Yield texts for the patterns, formats and lengths of a conjunction; `start` moves the first one.
+
+    A text is not empty where it may be longer: a tool that returns it would get a refusal of Bedrock.
+    Raises Unsatisfied for a pattern for which no text can be made, and for a length that is out of reach.
+    """
+    low = int(max(part.get("minLength", 0) for part in form))
+    high = int(min(part.get("maxLength", max(low, _LONGEST)) for part in form))
+    if low > _LONGEST:
+        raise Unsatisfied(f"{_first_path(form)}/minLength", f"is {low}, and texts have {_LONGEST:,} characters at most")
+    patterned = [part for part in form if part.get("pattern") is not None]
+    formatted = [part for part in form if part.get("format") in STRING_FORMATS]
+    for part in formatted:
+        yield from (STRING_FORMATS[part.get("format")].text(start + number) for number in range(count + 2))
+    is_empty = True
+    for part in patterned:
+        pattern = part.get("pattern")
+        try:
+            for text in matching(pattern, low, start):
+                if low <= len(text) <= high:
+                    is_empty = False
+                    yield text
+        except PatternTooHard as reason:
+            raise Unsatisfied(f"{part.path}/pattern", f"is {pattern!r}, and no text is made for it: {reason}") from None
+    if patterned:
+        if is_empty:
+            part = patterned[0]
+            raise Unsatisfied(
+                f"{part.path}/pattern",
+                f"is {part.get('pattern')!r}, and no text of {low} to {high} characters is found",
+            )
+        return
+    least = max(low, min(1, high))
+    for text in islice(words(min(least, 3)), start, start + count + 2):
+        made = text + "a" * (least - len(text))
+        yield made[: max(least, 0)] if len(made) > high else made
+    yield "a" * low

@@ -1,0 +1,376 @@
+"""Make the least value that satisfies a schema.
+
+Candidates are made from a conjunction of schemas: `$ref` and `allOf` add schemas to it, `anyOf`, `oneOf` and `if` are
+taken branch by branch. A candidate counts only if it satisfies every schema of the conjunction, so keywords that only
+exclude values (`not`, the other branches of `oneOf`) need no code here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import shake_256
+from itertools import islice, product
+from typing import Any, Final
+
+from converse_harness.json_schema.checking import broken, kinds
+from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatisfied, key
+from converse_harness.json_schema.scalars import numbers, texts, words
+from converse_harness.json_values import is_array
+
+_SOME: Final = 6
+"""The usual number of values that are made for one conjunction; more are made where an array needs them."""
+
+_MOST_FORMS: Final = 48
+"""The maximum number of combinations of branches that are tried for one conjunction."""
+
+_MOST_STEPS: Final = 20_000
+"""The maximum number of candidates that are checked for one schema."""
+
+Parts = tuple[SchemaPart, ...]
+
+
+def least_value(schema: object, *, seed: int = 0, objects: bool = False) -> Any:
+    """The least value that satisfies a schema: `const`, `default`, `examples`, `enum`, otherwise what is made.
+
+    Objects have their required members only, arrays their minimum of items, texts one character, numbers are 0 or near
+    it. Another `seed` gives other values, and some members that are not required. `objects`: only an object counts.
+    Raises Unsatisfied, with the path of a keyword, if no value is found.
+
+    >>> least_value({"properties": {"city": {}, "days": {"minimum": 2}}, "required": ["days"]})
+    {'days': 2}
+    """
+    maker = _ValueMaker(seed)
+    parts = [SchemaPart("#", schema, schema), *([_OBJECT] if objects else [])]
+    try:
+        found = maker.values(tuple(parts), 1)
+    except RecursionError:
+        raise Unsatisfied("#", "is nested too deeply, or refers to itself") from None
+    if not found:
+        raise maker.reason or Unsatisfied("#", "allows no value that is found")
+    return found[0]
+
+
+_OBJECT: Final = SchemaPart("#(an object)", {"type": "object"}, None)
+_ANYTHING: Final = SchemaPart("#(any value)", True, None)
+
+
+class _ValueMaker:
+    """Makes the values of one schema. `reason` is the first reason why a candidate failed, or a stronger one."""
+
+    def __init__(self, seed: int) -> None:
+        self.reason: Unsatisfied | None = None
+        self._seed = seed
+        self._is_strong = False
+        self._steps = 0
+        self._under_way: list[frozenset[SchemaPart]] = []
+        self._met: set[frozenset[SchemaPart]] = set()
+        self._known: dict[tuple[frozenset[SchemaPart], int], list[Any]] = {}
+
+    def values(self, parts: Parts, count: int) -> list[Any]:
+        """Up to `count` different values that satisfy all parts, the preferred one first."""
+        parts = parts or (_ANYTHING,)
+        same = frozenset(parts)
+        if (same, count) in self._known:
+            return self._known[same, count]
+        if same in self._under_way:
+            # The least value of a schema contains no value of the same schema.
+            self._met.add(same)
+            self._fail(Unsatisfied(_path(parts), "refers to itself, and every value would have to go on for ever"))
+            return []
+        self._under_way.append(same)
+        found: dict[object, Any] = {}
+        try:
+            for form in islice(self._forms(parts), _MOST_FORMS):
+                for value in self._candidates(form, count):
+                    if self._is_right(parts, value):
+                        found.setdefault(key(value), value)
+                    if len(found) == count:
+                        break
+                if len(found) == count:
+                    break
+        except Unsatisfied as reason:
+            self._fail(reason, strong=True)
+        self._under_way.pop()
+        self._met.discard(same)
+        if not found:
+            self._fail(Unsatisfied(_path(parts), "allows no value that is found"))
+        if not self._met:
+            self._known[same, count] = [*found.values()]
+        return [*found.values()]
+
+    def number(self, where: str, below: int) -> int:
+        """A number from 0 that depends on the seed and a place; always 0 with the seed 0."""
+        if not self._seed or below < 2:
+            return 0
+        return int.from_bytes(shake_256(f"{self._seed}|{where}".encode()).digest(6)) % below
+
+    def _turned(self, where: str, several: Sequence[Any]) -> Sequence[Any]:
+        """The same items, beginning with one that depends on the seed."""
+        first = self.number(where, len(several))
+        return [*several[first:], *several[:first]]
+
+    def _fail(self, reason: Unsatisfied, *, strong: bool = False) -> None:
+        if self.reason is None or (strong and not self._is_strong):
+            self.reason, self._is_strong = reason, strong
+
+    def _is_right(self, parts: Parts, value: Any) -> bool:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise Unsatisfied(_path(parts), f"allows no value among the first {_MOST_STEPS:,} that were tried")
+        for part in parts:
+            try:
+                wrong = broken(part, value)
+            except Unsatisfied as reason:
+                self._fail(reason, strong=True)
+                return False
+            if wrong is not None:
+                self._fail(Unsatisfied(wrong, "no value is found that satisfies it and the other keywords"))
+                return False
+        return True
+
+    def _forms(self, parts: Parts, done: Parts = ()) -> Iterator[Parts]:
+        """Yield conjunctions without branches: each has the parts themselves and what one choice of branches adds."""
+        if not parts:
+            yield done
+            return
+        part, *rest = parts
+        if part in done:
+            yield from self._forms(tuple(rest), done)
+            return
+        if part.schema is False:
+            self._fail(Unsatisfied(part.path, "is false, which allows no value"))
+            return
+        try:
+            target = part.target()
+            added = [*([target] if target is not None else []), *part.children("allOf")]
+            branches: list[Sequence[Parts]] = []
+            for keyword in ("anyOf", "oneOf"):
+                children = part.children(keyword)
+                if children:
+                    branches.append([(each,) for each in self._turned(f"{part.path}/{keyword}", children)])
+            if part.get("if") is not None:
+                below = {each: part.child(each) for each in ("if", "then", "else") if part.get(each) is not None}
+                then = tuple(below[each] for each in ("if", "then") if each in below)
+                branches.append([(below["else"],) if "else" in below else (), then])
+            for keyword in ("dependentSchemas", "dependencies"):
+                branches += [
+                    [(), (part.child(keyword, name),)]
+                    for name, then in part.get(keyword, {}).items()
+                    if not is_array(then)
+                ]
+        except Unsatisfied as reason:
+            self._fail(reason, strong=True)
+            return
+        for chosen in product(*branches):
+            more = (each for several in chosen for each in several)
+            yield from self._forms((*added, *more, *rest), (*done, part))
+
+    def _candidates(self, form: Parts, count: int) -> Iterator[Any]:
+        given = self._given(form)
+        yield from given
+        if any(is_given in (part.schema if part.schema is not True else ()) for part in form for is_given in _CLOSED):
+            return
+        for name in self._types(form):
+            try:
+                yield from _MAKERS[name](self, form, count)
+            except Unsatisfied as reason:
+                self._fail(reason, strong=True)
+
+    def _given(self, form: Parts) -> Sequence[Any]:
+        """The values that the schemas themselves give, the preferred ones first."""
+        schemas = [(part.path, part.schema) for part in form if part.schema is not True]
+        constants = [schema["const"] for _, schema in schemas if "const" in schema]
+        shown = [schema["default"] for _, schema in schemas if "default" in schema]
+        shown += [each for _, schema in schemas if is_array(schema.get("examples")) for each in schema["examples"]]
+        shown += [schema["example"] for _, schema in schemas if "example" in schema]
+        listed = [each for part in form for each in part.get("enum", ())]
+        where = "|".join(path for path, _ in schemas)
+        return [*constants, *self._turned(f"{where}|given", shown), *self._turned(f"{where}|enum", listed)]
+
+    def _types(self, form: Parts) -> Iterable[str]:
+        """The types of values to try, in order: those that `type` lists, then those that the keywords are about."""
+        allowed = frozenset(KINDS)
+        listed: Sequence[str] = ()
+        for part in form:
+            given = part.get("type")
+            if given is not None:
+                allowed &= kinds(given)
+                listed = listed or ([given] if isinstance(given, str) else self._turned(f"{part.path}/type", given))
+        if not allowed:
+            self._fail(
+                Unsatisfied(f"{_path(form)}/type", "the types that are asked for together leave no type"), strong=True
+            )
+        about = [
+            name
+            for name, its in _ABOUT.items()
+            if any(its & {*part.schema} for part in form if part.schema is not True)
+        ]
+        for name in listed or about or _ANY:
+            if TYPES[name] & allowed:
+                yield name
+
+    def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
+        """Arrays of the least length, then longer ones, then others of that length."""
+        low = max(part.get("minItems", 0) for part in form)
+        high = min((part.get("maxItems", low + _SOME) for part in form), default=low)
+        inside = [part for part in form for _ in range(part.get("minContains", 1)) if part.get("contains") is not None]
+        low = max(low, len(inside))
+        unique = any(part.get("uniqueItems", False) for part in form)
+        start = low + self.number(f"{_path(form)}|items", min(3, high - low + 1))
+        for length in dict.fromkeys([start, low, *range(start, min(high, start + 3) + 1)]):
+            for other in range(count if length else 1):
+                made = self._items(form, length, inside, other if unique or length == low else 0)
+                if made is not None:
+                    yield made
+                if not unique and length != low:
+                    break
+
+    def _items(self, form: Parts, length: int, inside: Sequence[SchemaPart], other: int) -> list[Any] | None:
+        """An array of this length. `other` is the number of the value to take for the first item, from 0."""
+        made: list[Any] = []
+        used: set[object] = set()
+        unique = any(part.get("uniqueItems", False) for part in form)
+        for index in range(length):
+            parts = [each for part in form for each in part.at_item(index)]
+            parts += [inside[index].child("contains")] if index < len(inside) else []
+            several = self.values(tuple(parts), length + 2 if unique else _SOME if other else 1)
+            if index == 0 and other:
+                if other >= len(several):
+                    return None
+                several = several[other:]
+            fitting = [each for each in several if key(each) not in used] if unique else several
+            if not fitting:
+                if several:
+                    reason = f"is true, and only {len(several)} different items are found for {length}"
+                    self._fail(Unsatisfied(f"{_path(form)}/uniqueItems", reason), strong=True)
+                return None
+            made.append(fitting[0])
+            used.add(key(fitting[0]))
+        return made
+
+    def object(self, form: Parts, count: int) -> Iterator[dict[str, Any]]:
+        """Objects with the required members, then with more members, then with other values."""
+        required = dict.fromkeys(name for part in form for name in part.get("required", ()))
+        known = dict.fromkeys(name for part in form for name in part.get("properties", ()))
+        low = max(part.get("minProperties", 0) for part in form)
+        high = min((part.get("maxProperties", 10**6) for part in form), default=10**6)
+        if len(self._with_dependents(form, required)) > high:
+            self._fail(Unsatisfied(f"{_path(form)}/maxProperties", f"is {high}, and more are required"), strong=True)
+            return
+        optional = [name for name in known if name not in required]
+        wanted = [name for name in optional if self.number(f"{_path(form)}|{name}", 2)]
+        others = [name for name in optional if name not in wanted]
+        fuller = [[*required, each] for each in optional]
+        for several in (1, _SOME):  # the first candidate is usually right, and others take time
+            for names in ([*required, *wanted], [*required], *fuller, [*required, *optional]):
+                more = [*others, *self._new_names(form, low)]
+                members = self._members(form, names, required, low, more, several)
+                if members is None:
+                    break
+                yield {name: values[0] for name, values in members.items()}
+                for name, values in members.items():
+                    for value in values[1:]:
+                        yield {each: value if each == name else its[0] for each, its in members.items()}
+
+    def _members(
+        self,
+        form: Parts,
+        names: Iterable[str],
+        required: Mapping[str, None],
+        low: int,
+        more: Iterable[str],
+        count: int,
+    ) -> dict[str, list[Any]] | None:
+        """Up to `count` values of each member; None if a required member has none.
+
+        `more` names members with which the least number `low` is reached.
+        """
+        members: dict[str, list[Any]] = {}
+        for name in self._with_dependents(form, names):
+            members[name] = self._member(form, name, count)
+            if not members[name]:
+                del members[name]
+                if name in required:
+                    return None
+        for name in more:
+            if len(members) >= low:
+                break
+            if name not in members and (several := self._member(form, name, count)):
+                members[name] = several
+        return members
+
+    def _member(self, form: Parts, name: str, count: int) -> list[Any]:
+        return self.values(tuple(each for part in form for each in part.at_member(name)), count)
+
+    def _with_dependents(self, form: Parts, names: Iterable[str]) -> list[str]:
+        """The names, and those that `dependentRequired` requires with them."""
+        found = dict.fromkeys(names)
+        todo = [*found]
+        for name in todo:
+            for part in form:
+                for keyword in ("dependentRequired", "dependencies"):
+                    then = part.get(keyword, {}).get(name, ())
+                    if is_array(then):
+                        new = [each for each in then if each not in found]
+                        found.update(dict.fromkeys(new))
+                        todo += new
+        return [*found]
+
+    def _new_names(self, form: Parts, low: int) -> Iterator[str]:
+        """Names for members that no schema names, in case an object needs more of them."""
+        if not low:
+            return
+        naming = tuple(part.child("propertyNames") for part in form if part.get("propertyNames") is not None)
+        if naming:
+            yield from (name for name in self.values((*naming, _STRING), low + _SOME) if isinstance(name, str))
+        for part in form:
+            for pattern in part.get("patternProperties", ()):
+                yield from self.values((SchemaPart("#(a name)", {"pattern": pattern}, None), _STRING), low + _SOME)
+        yield from islice(words(1), low + _SOME)
+
+
+_STRING: Final = SchemaPart("#(a text)", {"type": "string"}, None)
+
+
+def _path(parts: Iterable[SchemaPart]) -> str:
+    return next((part.path for part in parts), "#")
+
+
+_Maker = Callable[[_ValueMaker, Parts, int], Iterator[Any]]
+
+_MAKERS: Final[Mapping[str, _Maker]] = {
+    "string": lambda maker, form, count: texts(form, count, maker.number(f"{_path(form)}|text", 1000)),
+    "integer": lambda maker, form, count: numbers(form, count, maker.number(f"{_path(form)}|number", 10), whole=True),
+    "number": lambda maker, form, count: numbers(form, count, maker.number(f"{_path(form)}|number", 10), whole=False),
+    "boolean": lambda maker, form, count: iter([(False, True), (True, False)][maker.number(f"{_path(form)}|flag", 2)]),
+    "array": _ValueMaker.array,
+    "object": _ValueMaker.object,
+    "null": lambda maker, form, count: iter([None]),
+}
+"""Type -> the function that makes candidates of this type, the preferred ones first."""
+
+_CLOSED: Final = ("const", "enum")
+"""Keywords that list every value."""
+
+_ANY: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
+"""The order in which types are tried where neither `type` nor a keyword chooses."""
+
+_ABOUT: Final[Mapping[str, frozenset[str]]] = {
+    "object": frozenset(
+        [
+            "properties",
+            "required",
+            "additionalProperties",
+            "patternProperties",
+            "minProperties",
+            "maxProperties",
+            "propertyNames",
+            "dependentRequired",
+            "dependentSchemas",
+        ]
+    ),
+    "array": frozenset(["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]),
+    "string": frozenset(["minLength", "maxLength", "pattern", "format"]),
+    "number": frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
+}
+"""Type -> the keywords that are about values of this type."""

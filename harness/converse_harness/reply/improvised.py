@@ -1,0 +1,190 @@
+"""Replies that are computed from the call: each offered tool is used once, with input that its schema allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Protocol
+
+from converse_harness.bedrock.rules.schemas import OUTPUT
+from converse_harness.errors import ReplyError
+from converse_harness.json_values import member_of, object_of, objects_of
+from converse_harness.reply.plain import message
+from converse_harness.reply.reply import Reply
+
+_THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
+
+
+_MORE: Final = "   More: converse-harness docs improvise what-it-cannot-make"
+
+
+class AskingCall(Protocol):
+    """What an improvised reply reads of a Call: the body of its request, as JSON."""
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The JSON of the request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Improvised:
+    """A reply that is computed from the call, made by `reply.improvised`; it stands wherever a reply may.
+
+    It is a function of the call: `improvised(call)` is the Reply. `uses` is the number of calls in a row that it
+    answers in a script.
+    """
+
+    seed: int = 0
+    tools: tuple[str, ...] | Literal["all"] = "all"
+    at_once: int = 1
+    uses: int = 1
+
+    def __call__(self, call: AskingCall) -> Reply:
+        """Compute the answer to a call. Raises ReplyError for a schema to which no value is found."""
+        thoughts = [{"reasoningContent": {"reasoningText": _THOUGHT}}] if _is_thinking(call.body) else []
+        turn = _Turn(call.body)
+        names = self._next(turn)
+        if not names:
+            return message(*thoughts, {"text": self._text(turn)})
+        inputs = [{"name": name, "input": self._input(name, turn.offered[name], turn)} for name in names]
+        return message(*thoughts, *({"toolUse": each} for each in inputs))
+
+    def times(self, uses: int) -> Improvised:
+        """Return an improvised reply that answers this many calls in a row.
+
+        >>> from converse_harness import reply
+        >>> reply.improvised().times(2)
+        <Improvised reply, 2 times>
+        """
+        return replace(self, uses=message({"text": "."}).times(uses).uses)
+
+    @property
+    def summary(self) -> str:
+        """A description in one line: `improvised, seed=7`."""
+        given = [f"seed={self.seed}"] if self.seed else []
+        given += [] if self.tools == "all" else [f"tools={list(self.tools)}"]
+        given += [f"at_once={self.at_once}"] if self.at_once > 1 else []
+        given += [f"{self.uses} times"] if self.uses > 1 else []
+        return ", ".join(["improvised", *given])
+
+    def __repr__(self) -> str:
+        return f"<Improvised reply{self.summary.removeprefix('improvised')}>"
+
+    def _next(self, turn: _Turn) -> Sequence[str]:
+        """The names of the tools to use now; none if a text is due."""
+        wanted = [name for name in turn.offered if self.tools == "all" or name in self.tools]
+        forced: str | None = member_of(turn.choice, "tool", "name")
+        if forced is not None:
+            if forced not in turn.offered:
+                raise ReplyError(
+                    f"toolChoice names the tool {forced!r}, and the request offers {_listed(turn.offered)}. Name one "
+                    "of these, or script the answer to this call."
+                )
+            wanted = [forced]
+        if "any" in turn.choice:
+            wanted = wanted or [*turn.offered]
+        if turn.answers >= 2 * len(wanted) + 2:
+            return ()
+        left = [name for name in wanted if name not in turn.used]
+        if forced is not None:
+            return wanted
+        if not left and wanted and "any" in turn.choice:
+            left = [wanted[len(turn.used) % len(wanted)]]
+        return left[: self.at_once]
+
+    def _input(self, name: str, schema: Any, turn: _Turn) -> Any:
+        from converse_harness.json_schema.parts import Unsatisfied  # most test runs need neither
+        from converse_harness.json_schema.values import least_value
+
+        again = turn.used.count(name)
+        try:
+            return least_value(schema, seed=self.seed + again, objects=True)
+        except Unsatisfied as reason:
+            raise ReplyError(
+                f"no input is improvised for the tool {name!r}: in its inputSchema, {reason}. Correct the schema; or "
+                f"leave the tool out with tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}"
+            ) from None
+
+    def _text(self, turn: _Turn) -> str:
+        schema = member_of(turn.body, *OUTPUT.split("."))
+        if isinstance(schema, str):
+            from converse_harness.json_schema.parts import Unsatisfied
+            from converse_harness.json_schema.values import least_value
+
+            try:
+                value = least_value(json.loads(schema), seed=self.seed)
+            except (ValueError, RecursionError) as error:
+                raise ReplyError(f"{OUTPUT} is not JSON: {error}. Send the text of a JSON Schema.") from None
+            except Unsatisfied as reason:
+                raise ReplyError(
+                    f"no answer is improvised for the outputConfig: in {OUTPUT}, {reason}. Correct the schema, or "
+                    f"script the answer: reply.json({{...}}).{_MORE}"
+                ) from None
+            return json.dumps(value, ensure_ascii=False)
+        used = f" after {_listed(dict.fromkeys(turn.used))}" if turn.used else ""
+        if {"any", "tool"} & turn.choice.keys():
+            return f"This answer is improvised{used}. It ends {turn.answers} answers in which a tool was forced."
+        return f"This answer is improvised{used}."
+
+
+class _Turn:
+    """What has happened since the last text of the user, read from the request: `used` has the tools' names in order.
+
+    A message with tool results continues the turn even if it also has a text: some agents add one to every result.
+    `offered` are the names and schemas of the tools, `answers` is the number of the model's answers in the turn.
+    """
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = body
+        config = object_of(body.get("toolConfig"))
+        specs = [object_of(tool.get("toolSpec")) for tool in objects_of(config.get("tools"))]
+        self.offered = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
+        self.choice = object_of(config.get("toolChoice"))
+        answers = [*_since_the_text(objects_of(body.get("messages")))][::-1]
+        self.answers = len(answers)
+        uses = [object_of(block.get("toolUse")) for answer in answers for block in objects_of(answer.get("content"))]
+        self.used = [str(use["name"]) for use in uses if "name" in use]
+
+
+def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the model's answers since the last text of the user, the last one first."""
+    for each in reversed(messages):
+        kinds = {kind for block in objects_of(each.get("content")) for kind in block}
+        if each.get("role") == "assistant":
+            yield each
+        elif "toolResult" not in kinds and kinds - {"cachePoint"}:
+            return
+
+
+def _is_thinking(body: Mapping[str, Any]) -> bool:
+    """Whether Claude is asked to think first: it then refuses its own tool uses where no thought stands before them."""
+    return bool(member_of(body, "additionalModelRequestFields", "thinking", "type") == "enabled")
+
+
+def _listed(names: Mapping[str, Any]) -> str:
+    return ", ".join(names) or "none"
+
+
+def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> Improvised:
+    """Answer with what the call allows: use each offered tool once, then send a text.
+
+    The tools already used are read from the request, since the last text of the user. Inputs are `const`, `default`,
+    `examples` or `enum` of the tool's schema, otherwise the least value that satisfies it; another `seed` gives other
+    values. `tools` are the names of the tools to use, "all", or an empty list; other names are ignored. `at_once` is
+    the maximum number of tools in one answer. A toolChoice is obeyed, and the text is JSON that satisfies the schema of
+    outputConfig. After 2 x tools + 2 answers in one turn, the answer is a text in any case, so that every loop ends.
+    Raises ReplyError for a wrong argument. The computed answer raises it if no value is found for a schema.
+
+    >>> improvised(seed=7, tools=["get_weather"])
+    <Improvised reply, seed=7, tools=['get_weather']>
+    """
+    if isinstance(tools, str) and tools != "all":
+        raise ReplyError(f'improvised(tools={tools!r}): "all", or a list of names, for instance [{tools!r}].')
+    if type(seed) is not int or type(at_once) is not int or at_once < 1:
+        raise ReplyError(
+            f"improvised(seed={seed!r}, at_once={at_once!r}): the seed is a whole number, and at_once a whole number "
+            "from 1."
+        )
+    return Improvised(seed, "all" if isinstance(tools, str) else (*map(str, tools),), at_once)
