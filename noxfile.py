@@ -32,6 +32,7 @@ PLUGINS = (
     "time-machine>=2.16",
 )
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
+BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
     "converse = converse_harness.plugin",
@@ -163,6 +164,13 @@ def neighbours(session: nox.Session) -> None:
     """What is too heavy for `[test]`: langchain-aws as a client, moto beside the fake, granian under the ASGI app."""
     install(session, *NEIGHBOURS, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("granian", "langchain", "moto")))
+
+
+@nox.session
+def badday(session: nox.Session) -> None:
+    """Plain agents of the frameworks, in the versions of the matrix, and what docs/found.md says of these versions."""
+    install(session, *(package for name in BADDAY for package in MATRIX[name]["requires"]), extra="[test]")
+    session.run(*PYTEST, *(session.posargs or pinned("badday")))
 
 
 @nox.session

@@ -36,6 +36,6 @@ def _a_loop_for_plain_calls(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clients_of_its_own() -> Iterator[None]:
-    """litellm keeps its HTTP clients, with a transport that is closed or an event loop that ended."""
+    """The HTTP clients of litellm are kept by it, with a transport that is closed or an event loop that ended."""
     yield
     litellm.in_memory_llm_clients_cache.cache_dict.clear()
