@@ -17,6 +17,7 @@ from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
+from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot
 from converse_harness.endpoint.usage import count_tokens
@@ -45,6 +46,9 @@ _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationExcept
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that push chunks to the client."""
+
+_REPLACED: Final = "again"
+"""The place of a reply that `Replacing` gave."""
 
 _TIME_TO_LEAVE: Final = 1.0
 """How many seconds a socket client has to disconnect at the point where the recorded client disconnected."""
@@ -117,6 +121,8 @@ class Endpoint:
         self.notes: list[Note] = []
         self.handlers: dict[str, Handler] = {}
         self.transport: Transport | None = transport
+        self.replacing: Replacing | None = None
+        """Replaces replies while a test runs once more; None in the test's own run, except to observe."""
         self.on_ended: Callable[[Call], None] | None = None
         """Called with the call when an answer has ended. Any thread may call this function, so it must not block."""
         self.check(*replies)
@@ -169,11 +175,20 @@ class Endpoint:
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
-        slot = self.script.choose(call, refused=refusal is not None and self.rules != "warn")
+        slot = self._chosen(call, refused=refusal is not None and self.rules != "warn")
         # Bedrock accepted the request of a recorded exchange, so a call with a recorded reply gets no notes.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
+        return slot
+
+    def _chosen(self, call: Call, *, refused: bool) -> Slot | None:
+        if self.replacing is None or refused or call.operation not in SCRIPTED:
+            return self.script.choose(call, refused=refused)
+        again = self.replacing.again(call)
+        slot = self.script.choose(call) if again is None else Slot(again, _REPLACED, None)
+        if slot is None and (beyond := self.replacing.beyond(call)) is not None:
+            return Slot(beyond, _REPLACED, None)
         return slot
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
@@ -223,6 +238,8 @@ class Endpoint:
         if slot is not None:
             responder = slot.responder
             reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+            if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
+                reply = self.replacing.instead(call, reply, self.transport)
             return self._render(call, reply, slot.place)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":

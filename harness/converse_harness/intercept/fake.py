@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 from weakref import WeakSet
@@ -17,6 +17,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.condition import Condition, Pattern
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
+from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import (
@@ -54,6 +55,7 @@ class Settings(TypedDict, total=False):
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
+_replacing: Replacing | None = None
 
 _NOT_OPEN: Final = (
     "{fake} is scripted and answers nobody: clients reach the service itself. Open it first, `with fake_converse() as "
@@ -71,6 +73,17 @@ def open_fakes() -> dict[Fake, int]:
 def times_opened() -> int:
     """Return the number of times that any fake was opened in this process."""
     return _times_opened
+
+
+@contextmanager
+def replacing(by: Replacing) -> Generator[None, None, None]:
+    """Context manager: in its block, `by` sees the replies of all fakes of this process, and may replace them."""
+    global _replacing
+    before, _replacing = _replacing, by
+    try:
+        yield
+    finally:
+        _replacing = before
 
 
 class Fake:
@@ -271,7 +284,8 @@ class Fake:
 
     def _unused(self) -> list[Exception]:
         """Return a list with the UnusedReplies error; it is empty if all replies were used or `unused` is "allow"."""
-        unused = self.endpoint.script.unused() if self._strict_unused else []
+        lenient = _replacing is not None and _replacing.lenient
+        unused = self.endpoint.script.unused() if self._strict_unused and not lenient else []
         return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
 
     # Methods for transports
@@ -296,6 +310,7 @@ class Fake:
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
         """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
         with self.lock:
+            self.endpoint.replacing = _replacing
             call = self.endpoint.receive(request, operation=operation or None)
             try:
                 slot = self.endpoint.choose(call)

@@ -160,6 +160,7 @@ class ResponseReader:
     def finish(self) -> None:
         """Handle a read beyond the last chunk. Raises the failure or the script's exception, if there is one."""
         if self.failure is not None:
+            self.taken.endless = self.exchange.response.broken == "stalled" and self._patience == inf
             self.end("cut")
             raise self.failure
         self.end(self.regular_end)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,8 +53,9 @@ class Hooks:
         self._recording: RecordingRun | None = None
         """The recording of the running test."""
         self._keeps_patches = False
-        self._closed = _closed()
+        self._closed = settings.closed_fakes()
         """Number of fakes that had been closed when the latest test began."""
+        self._reruns = False
         self._secrets: set[str] = set()
         """Secrets of this process, including those that its environment contained in an earlier phase of the test."""
 
@@ -84,6 +85,11 @@ class Hooks:
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
+        chaos = config.getoption("converse_chaos")
+        if chaos is not None:
+            from converse_harness.plugin.chaos import Chaos
+
+            config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
 
     def _begin(self, config: pytest.Config) -> None:
         self.config = config
@@ -142,12 +148,21 @@ class Hooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
         """Turn the guard off for a test and its fixtures if the marker of the test has `guard="off"`."""
-        self._closed = _closed()
+        self._closed = settings.closed_fakes()
         self._secrets.clear()
         if self._guard is None:
             return (yield)
         with self._guard.during(item.nodeid, off=settings.guard_of(item) == "off"):
             return (yield)
+
+    @contextmanager
+    def once_more(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Context manager for a test that runs once more outside of pytest's protocol, and writes no recording."""
+        self._reruns = True
+        try:
+            yield from self.pytest_runtest_protocol(item)
+        finally:
+            self._reruns = False
 
     @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
     def pytest_runtest_setup_guarded(self) -> Step:
@@ -188,7 +203,7 @@ class Hooks:
         __tracebackhide__ = True
         if self._recording is not None:
             self._recording.answer()  # for a test without function-scoped fixtures
-        before = _open_fakes()
+        before = settings.open_fakes()
         if self.server is not None:
             self.server.settings = settings.settings_of(item)
             self.server.recent.clear()
@@ -261,7 +276,7 @@ class Hooks:
 
     def _end_recording(self, *, failed: bool = False) -> None:
         recording, self._recording = self._recording, None
-        if recording is not None:
+        if recording is not None and not self._reruns:
             recording.end(failed=failed)
 
     def _guarded(self) -> Step:
@@ -377,15 +392,3 @@ class Hooks:
 
 _TEXTS: Final = ("longrepr", "sections", "user_properties", "wasxfail", "context")
 """Attributes of a report that may contain a secret; only the report of a subtest has `context`."""
-
-
-def _open_fakes() -> Mapping[Fake, int]:
-    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
-    module = sys.modules.get("converse_harness.intercept.fake")
-    return {} if module is None else module.open_fakes()
-
-
-def _closed() -> int:
-    """The number of fakes that were opened in this process and are closed."""
-    module = sys.modules.get("converse_harness.intercept.fake")
-    return 0 if module is None else module.times_opened() - len(module.open_fakes())

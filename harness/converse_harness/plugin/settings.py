@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -65,8 +66,18 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 }
 """Setting that only the ini file has -> its type, its default and its meaning."""
 
-_MARKED: Final = (*OF_FAKES, "guard", "models")
-"""The arguments of the marker `converse`; `guard` is a setting of the test, and not of its fakes."""
+_OF_TEST: Final = ("guard", "rerun")
+"""The arguments of the marker `converse` that are settings of the test, and not of its fakes."""
+
+_MARKED: Final = (*OF_FAKES, *_OF_TEST, "models")
+"""The arguments of the marker `converse`."""
+
+CHAOS: Final = (
+    "after the last test, run tests that passed again with a fault in one of their replies: for 60 seconds, or for a "
+    "number of seconds (20s), for tests below a path, with named faults (no_message_stop,reset), or all of these with "
+    "commas between them"
+)
+"""The meaning of the option `--converse-chaos`."""
 
 MARKERS: Final = (
     f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
@@ -96,6 +107,9 @@ def add_options(parser: pytest.Parser) -> None:
         meaning = f"{about} (default: {default}). {listed}"
         group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
         parser.addini(f"converse_{name}", meaning, default=default)
+    group.addoption("--converse-chaos", nargs="?", const="60s", default=None, metavar="60s|PATH|FAULT,...", help=CHAOS)
+    strict = "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer"
+    group.addoption("--converse-chaos-strict", action="store_true", default=False, help=strict)
     for name, (kind, standard, meaning) in _ONLY_INI.items():
         parser.addini(f"converse_{name}", meaning, kind, standard)
 
@@ -124,7 +138,8 @@ def settings_of(item: pytest.Item) -> Settings:
                 f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
             )
         settings.update(marker.kwargs)
-    settings.pop("guard", None)
+    for name in _OF_TEST:
+        settings.pop(name, None)
     try:
         sleeps = settings["sleeps"]
         settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
@@ -158,9 +173,27 @@ def guard_of(item: pytest.Item) -> str | None:
     return next(said, None)
 
 
+def reruns(item: pytest.Item) -> bool:
+    """Whether a test may run once more: the value of `rerun` in the closest marker `converse`, otherwise True."""
+    said = (marker.kwargs["rerun"] for marker in item.iter_markers("converse") if "rerun" in marker.kwargs)
+    return bool(next(said, True))
+
+
 def own_fakes(item: pytest.Item) -> list[Fake]:
     """The list of fakes that decide the test's outcome; fixtures append their fakes to this list."""
     return item.stash.setdefault(_FAKES, [])
+
+
+def open_fakes() -> Mapping[Fake, int]:
+    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return {} if module is None else module.open_fakes()
+
+
+def closed_fakes() -> int:
+    """The number of fakes that were opened in this process and are closed."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return 0 if module is None else module.times_opened() - len(module.open_fakes())
 
 
 def record_setting(config: pytest.Config) -> str:

@@ -96,6 +96,8 @@ class SentChunks:
     times: array[float] = field(default_factory=lambda: array("d"))
     """The time of each received chunk: first of the received chunks in `_frames`, then of those in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
+    endless: bool = False
+    """Whether the answer stalled for a client in this process that has no read timeout, and would have hung."""
     _frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:

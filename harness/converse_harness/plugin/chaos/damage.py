@@ -1,0 +1,140 @@
+"""Damage: the faults of a bad day, by the names of faults and cases, and a reply with one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from converse_harness import faults, reply
+from converse_harness.endpoint.call import SCRIPTED
+from converse_harness.errors import ReplyError
+from converse_harness.faults.model import Fault, Transport
+from converse_harness.reply.body import EventsBody, MessageBody
+from converse_harness.reply.reply import Reply
+
+SOCKETS: Final[tuple[Transport, ...]] = ("server", "asgi")
+"""The transports of which we do not know the client's read timeout."""
+
+PATIENCE: Final = 5.0
+"""How many seconds an answer over a socket stalls. A client that still waits then counts as hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A fault of a bad day: its name, a sentence of what came, and the function that gives a reply the fault.
+
+    `operations` are those whose answers can have the fault. `ignorable`: a client may go on as if nothing were wrong.
+    """
+
+    name: str
+    sentence: str
+    make: Callable[[Reply], Reply]
+    operations: tuple[str, ...] = SCRIPTED
+    ignorable: bool = False
+
+
+_STREAM: Final = ("ConverseStream",)
+
+
+def _broken(fault: Fault) -> Callable[[Reply], Reply]:
+    return lambda answer: answer.broken(fault)
+
+
+def _in_middle(exception: str) -> Callable[[Reply], Reply]:
+    return lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, exception)
+
+
+def _breach(name: str, sentence: str) -> Damage:
+    fault = faults.FAULTS[name]
+    operations = _STREAM if fault.on_body is None else SCRIPTED
+    return Damage(name, sentence, _broken(fault), operations, name in MAY_BE_IGNORED)
+
+
+MAY_BE_IGNORED: Final = frozenset(
+    (
+        *("no_metadata", "second_metadata", "metadata_early", "unknown_event", "garbage_after_end"),
+        *("wrong_content_length", "one_byte_chunks", "one_chunk", "slow_first_byte", "stale_connection"),
+        *("no_message_start", "second_message_start", "second_message_stop", "message_stop_in_block"),
+        *("no_block_start", "second_block_start", "no_block_stop", "second_block_stop", "block_without_delta"),
+        *("blocks_interleaved", "index_skipped", "index_repeated", "index_of_another_block", "no_index"),
+        *("delta_after_block", "text_in_tool_use", "tool_input_in_text", "citation_after_text"),
+        *("reasoning_after_signature", "reasoning_after_redacted", "start_without_member"),
+        *("delta_without_member", "delta_of_two_members", "reasoning_without_member"),
+    )
+)
+"""Faults after which a client may go on with what it read, as the catalogue of cases has it."""
+
+_USUAL: Final = (
+    _breach("no_message_stop", "the answer broke off before its end"),
+    Damage("throttled", "429 ThrottlingException came in place of the answer", lambda _: reply.throttled()),
+    _breach("cut_off", "the answer broke off in the middle, as if it were at its end"),
+    _breach("cut_in_tool_input", "the answer broke off in a tool's input, as if it were at its end"),
+    Damage(
+        "throttle_first_frame",
+        "the first frame of the stream was a throttlingException",
+        lambda answer: answer.fails_after(0, "throttlingException"),
+        _STREAM,
+    ),
+    _breach("reset", "the connection was reset in the middle of the answer"),
+    Damage(
+        "model_stream_error",
+        "a modelStreamErrorException came in the middle of the stream",
+        _in_middle("modelStreamErrorException"),
+        _STREAM,
+    ),
+    _breach("stall", "nothing more came from the middle of the answer on"),
+    _breach("empty_200", "a 200 without a body came"),
+    Damage("internal_server_error", "500 InternalServerException came", lambda _: reply.internal_server_error()),
+    _breach("bad_crc", "a frame in the middle of the stream did not match its checksum"),
+    _breach("closed", "the connection was closed in the middle of a frame"),
+    _breach("no_metadata", "the usage was missing"),
+)
+
+USUAL: Final[Mapping[str, Damage]] = {each.name: each for each in _USUAL}
+"""The faults that are tried unless names are given, most telling first."""
+
+DAMAGES: Final[Mapping[str, Damage]] = {
+    **USUAL,
+    **{
+        name: _breach(name, fault.sentence.rstrip(".").replace(";", ","))
+        for name, fault in faults.FAULTS.items()
+        if name not in USUAL
+    },
+}
+"""Every fault that can be named."""
+
+
+def is_sound(answer: Reply) -> bool:
+    """Whether a reply is a whole answer without a fault, an error or a recorded break of its own."""
+    whole = isinstance(answer.body, MessageBody | EventsBody) and answer.failure is None and not answer.placements
+    return whole and (answer.recorded is None or not answer.recorded.partial)
+
+
+def damaged(answer: Reply, name: str, operation: str, transport: Transport | None) -> Reply | None:
+    """Return the reply with the named fault; None if this reply, operation or transport cannot have it."""
+    damage = DAMAGES[name]
+    if operation not in damage.operations or not is_sound(answer):
+        return None
+    try:
+        if name == "stall" and transport in SOCKETS:
+            made = answer.broken(faults.stall.lasting(PATIENCE))
+        else:
+            made = damage.make(answer)
+        made.check_transport(transport)
+    except ReplyError:
+        return None
+    return made
+
+
+def kind_of(answer: Reply) -> str:
+    """The kind of a reply, by the first block that is not text: "tool_use", "reasoning", "text" for example."""
+    match answer.body:
+        case MessageBody(content):
+            kinds = [next(iter(block), "text") for block in content]
+        case EventsBody(events):
+            starts = [each["contentBlockStart"]["start"] for each in events if "contentBlockStart" in each]
+            kinds = [next(iter(start), "text") for start in starts]
+        case _:
+            kinds = ["error"]
+    return next((kind for kind in kinds if kind != "text"), "text")

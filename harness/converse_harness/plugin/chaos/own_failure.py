@@ -1,0 +1,125 @@
+"""Whether an exception is the test's own assertion, and whether that assertion only counts calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
+from typing import Final
+
+import pytest
+
+_COUNTS: Final = frozenset(
+    (
+        *("all", "assert_awaited_once", "assert_called_once", "assert_not_called", "attempt", "await_count"),
+        *("call_count", "calls", "of", "operation", "outcome", "status", "waited"),
+        *("assertEqual", "assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual", "assertTrue"),
+    )
+)
+"""The attributes that a statement may use which only counts calls; the last row are methods of unittest."""
+
+_COUNTED: Final = frozenset(
+    ("assert_awaited_once", "assert_called_once", "assert_not_called", "await_count", "call_count", "calls")
+)
+"""The attributes of which such a statement uses one."""
+
+_ACCIDENTS: Final = (LookupError, AttributeError, TypeError)
+"""What a test raises that takes apart a result of another form than it expects."""
+
+_FUNCTIONS: Final = frozenset(("len", "list", "sorted", "sum", "tuple", "int", "max", "min", "self", "range"))
+
+_ERROR_WORDS: Final = re.compile(
+    r"\w*(?:error|exception)\w*|fail\w*|time[ds]?[ -]?out|throttl\w*|unavailable|incomplete|interrupted|truncated",
+    re.IGNORECASE,
+)
+
+
+def whole(error: BaseException) -> BaseException:
+    """The only exception in a group of exceptions; a group with several is returned as it is."""
+    while isinstance(error, BaseExceptionGroup):
+        several: tuple[BaseException, ...] = error.exceptions
+        if len(several) > 1:
+            break
+        error = several[0]
+    return error
+
+
+def own_line(error: BaseException, test_file: Path, function: str) -> tuple[str, int] | None:
+    """Return file and line of the test's own code that failed; None if the error is not the test's own.
+
+    An assertion or `pytest.fail` is the test's own if it stands in the test's file, or in a module whose assertions
+    pytest rewrites: conftest.py, and test helpers. So is an accident such as IndexError in the test function itself,
+    which takes the result apart. Frames of pytest and unittest, which raise for the test, are passed over.
+    """
+    frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _of_framework(frame)]
+    if not frames:
+        return None
+    frame, line = frames[-1]
+    file = frame.f_code.co_filename
+    if "@pytest_ar" not in frame.f_globals and Path(file) != test_file:
+        return None
+    if isinstance(error, AssertionError | pytest.fail.Exception):
+        return file, line
+    return (file, line) if isinstance(error, _ACCIDENTS) and frame.f_code.co_name == function else None
+
+
+def _of_framework(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return module in ("_pytest", "pytest", "unittest", "pluggy", "converse_harness")
+
+
+def only_counts(line: tuple[str, int]) -> bool:
+    """Whether the statement in this line does nothing but count calls, as `assert len(converse.calls) == 2` does."""
+    statement = _statement(*line)
+    if not isinstance(statement, ast.Assert | ast.Expr):
+        return False
+    looked_at = statement.test if isinstance(statement, ast.Assert) else statement.value
+    attributes = {node.attr for node in ast.walk(looked_at) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in ast.walk(looked_at) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    called = {
+        node.func.id for node in ast.walk(looked_at) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    counted = bool((attributes & _COUNTED) or (names & {"calls", "call_count"}))
+    return counted and attributes <= _COUNTS and called <= _FUNCTIONS
+
+
+def names_an_error(error: BaseException, line: tuple[str, int]) -> bool:
+    """Whether a failed assertion shows an error by its words, which the statement itself does not contain.
+
+    The code under test then gave the error as its result, for example `assert 'failed: ThrottlingException' == 'Hi'`.
+    """
+    source = _source_of(*line).lower()
+    return any(word.lower() not in source for word in _ERROR_WORDS.findall(_values(error)))
+
+
+def _values(error: BaseException) -> str:
+    return str(error) if isinstance(error, AssertionError) else ""
+
+
+def _statement(file: str, line: int) -> ast.stmt | None:
+    found = [node for node in _statements(file) if node.lineno <= line <= (node.end_lineno or node.lineno)]
+    return max(found, key=lambda node: node.lineno, default=None)
+
+
+def _source_of(file: str, line: int) -> str:
+    statement = _statement(file, line)
+    return "" if statement is None else ast.unparse(statement)
+
+
+@cache
+def _statements(file: str) -> tuple[ast.stmt, ...]:
+    return tuple(_walked(file))
+
+
+def _walked(file: str) -> Iterator[ast.stmt]:
+    try:
+        module = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(module):
+        if isinstance(node, ast.stmt):
+            yield node

@@ -1,0 +1,48 @@
+"""The line of code that scripts a damaged reply, to paste into a test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from converse_harness.reply.body import BareBody, written
+from converse_harness.reply.reply import Reply
+
+_LONGEST: Final = 200
+"""Characters of a value in the line; a longer one is shown as `...`, and has to be filled in."""
+
+
+def code_of(answer: Reply) -> str:
+    """Return the code that makes a reply, in one line."""
+    if isinstance(answer.body, BareBody):
+        return "..."
+    calls = written(answer.body, answer.failure, answer.placements, answer.pace, 1)
+    return "reply." + ".".join(_call(*each) for each in calls)
+
+
+def script_of(before: Sequence[Reply], damaged: Reply) -> str:
+    """Return the line that scripts the damaged reply after those that came before it."""
+    return f"converse.script({', '.join(map(code_of, (*before, damaged)))})"
+
+
+def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
+    if name == "fails_after":
+        arguments = arguments[:2]  # the usual message
+    given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
+    return f"{name}({', '.join(given)})"
+
+
+def _value(value: Any) -> str:
+    match value:
+        case str():
+            text = json.dumps(value, ensure_ascii=False)
+        case dict():
+            members: dict[Any, Any] = value
+            text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in members.items())}}}"
+        case list():
+            values: list[Any] = value
+            text = f"[{', '.join(map(_value, values))}]"
+        case _:
+            text = repr(value)
+    return text if len(text) <= _LONGEST else "..."

@@ -1,0 +1,104 @@
+"""Verdict: what a test made of a damaged reply, from a run without the damage and a run with it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from converse_harness.errors import CallError
+from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE, SOCKETS
+from converse_harness.plugin.chaos.own_failure import names_an_error, only_counts, own_line, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from converse_harness.endpoint.call import Call
+    from converse_harness.plugin.rerun import Rerun
+
+
+class Survival(Enum):
+    """What became of a test with a damaged reply, worst first: the words of the summary, and what they mean."""
+
+    HUNG = "hung", "the code waits for ever"
+    NOT_NOTICED = "not noticed", "the test passed, nothing was asked again, and no error or log line says so"
+    WRONG_ANSWER = "wrong answer without an error", "only the test's own assertion failed"
+    RAISED = "raised", "an exception left the code under test"
+    REPORTED = "reported", "a log line at warning or above, or a result that is an error, says so"
+    RECOVERED = "recovered", "it was asked again, and the test passed"
+    HARMLESS = "harmless", "the test passed, and the fault may be ignored"
+    COUNTED = "counted", "it was asked again, and only a line of the test that counts calls failed"
+
+    def __init__(self, word: str, meaning: str) -> None:
+        self.word = word
+        self.meaning = meaning
+
+
+LISTED = (Survival.HUNG, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
+"""The verdicts that are listed one by one, and that fail a strict run."""
+
+
+def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Survival, str]:
+    """Return the verdict on a rerun of a test with one damaged reply, and a clause that says what happened.
+
+    `plain` is the rerun of the same test without damage.
+    """
+    if hangs(run):
+        return Survival.HUNG, "the client waits for more without a limit" if not run.stopped else "it did not end"
+    logged = any(line not in plain.logs for line in run.logs) or _told_the_model(plain, run)
+    again = run.watch.asked_again > 0
+    if run.error is None:
+        if run.skipped:
+            return Survival.REPORTED, "the test skipped itself"
+        if again:
+            return Survival.RECOVERED, "asked again, and the test passed"
+        if logged:
+            return Survival.REPORTED, "logged, and the test passed"
+        if DAMAGES[fault].ignorable:
+            return Survival.HARMLESS, "the test passed"
+        return Survival.NOT_NOTICED, "the test passed"
+    error = whole(run.error)
+    function = str(getattr(item, "originalname", item.name))
+    line = None if isinstance(error, CallError) else own_line(error, item.path, function)
+    if line is None:
+        return Survival.RAISED, _named(error)
+    if again and only_counts(line):
+        return Survival.COUNTED, "only a line that counts calls failed"
+    if logged or names_an_error(error, line):
+        return Survival.REPORTED, "the test's own assertion failed"
+    return Survival.WRONG_ANSWER, "no error was raised; only the test's own assertion saw it"
+
+
+def hangs(run: Rerun) -> bool:
+    """Whether the code under test would wait for ever: it was stopped, or waits for a stalled answer without limit."""
+    first = run.watch.first
+    if run.stopped or first is None:
+        return run.stopped
+    taken = first.call.answered.taken
+    sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
+    stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
+    return taken.endless or (
+        stalls and sent_slowly and len(taken.times) > 0 and _longest_pause(taken.times) >= PATIENCE
+    )
+
+
+def _longest_pause(moments: Iterable[float]) -> float:
+    return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)
+
+
+def _told_the_model(plain: Rerun, run: Rerun) -> bool:
+    """Whether a later request has a tool result of status "error" although no request of the run without damage has."""
+    before = [seen.call for seen in plain.watch.replies]
+    return _has_tool_error(run.watch.later) and not _has_tool_error(before)
+
+
+def _has_tool_error(calls: Iterable[Call]) -> bool:
+    return any(result.get("status") == "error" for call in calls for result in call.tool_results)
+
+
+def _named(error: BaseException) -> str:
+    if isinstance(error, pytest.fail.Exception):
+        return "pytest.fail"
+    return type(error).__name__

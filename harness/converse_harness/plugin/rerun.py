@@ -1,0 +1,245 @@
+"""Run a test once more, unseen: no report, cache, junit.xml, duration, recording or exit code changes.
+
+`unseen(config)` surrounds a round of reruns; `rerun(item, watch)` runs one test with fresh function-scoped fixtures and
+returns a Rerun. Fixtures of wider scopes stay until `close(item)` or a test outside of their scope.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import FrameType
+from typing import Any, Final, cast
+
+import pytest
+
+from converse_harness import notes
+from converse_harness.intercept.fake import replacing
+from converse_harness.plugin.outcome import HOOKS
+from converse_harness.plugin.quick import without_waits_of_tenacity
+from converse_harness.plugin.watch import Watch
+
+LogLine = tuple[str, int, str]
+"""A logger's name, a level, and a message without its arguments."""
+
+_NOT_REPORTS: Final = ("asyncio", "py.warnings")
+"""Loggers whose lines come from the interpreter, for example about a task that nobody awaited."""
+
+_EVERY: Final = 0.5
+"""Seconds between two attempts to end a test that swallows the first."""
+
+
+class Stopped(BaseException):
+    """Raised in a test that takes longer than its limit."""
+
+
+@dataclass(slots=True, eq=False)
+class Rerun:
+    """What happened in one more run of a test.
+
+    `error` ended the run in the phase `when`, "setup", "call" or "teardown"; None if the test passed or was skipped.
+    `logs` are the lines at WARNING and above, and warnings of the category UserWarning. `seconds` is the time that the
+    run took. `stopped`: it exceeded its limit, and was ended.
+    """
+
+    watch: Watch
+    error: BaseException | None = None
+    when: str = ""
+    skipped: bool = False
+    stopped: bool = False
+    seconds: float = 0.0
+    logs: list[LogLine] = field(default_factory=list[LogLine])
+
+    @property
+    def passed(self) -> bool:
+        """Whether the test passed in all phases."""
+        return self.error is None and not self.skipped and not self.stopped
+
+
+class _Lines(logging.Handler):
+    """Collects log lines."""
+
+    def __init__(self, lines: list[LogLine]) -> None:
+        super().__init__(logging.WARNING)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line, without its arguments: they may contain ids and times."""
+        if record.name not in _NOT_REPORTS:
+            self._lines.append((record.name, record.levelno, str(record.msg)))
+
+
+@contextmanager
+def unseen(config: pytest.Config) -> Generator[None, None, None]:
+    """Context manager for reruns: nothing that they do is recorded, reported live, or written into junit.xml."""
+    option = config.option
+    record, option.converse_record = option.converse_record, "none"
+    with ExitStack() as stack:
+        stack.callback(setattr, option, "converse_record", record)
+        stack.enter_context(notes.set_aside())
+        live: Any = getattr(config.pluginmanager.getplugin("logging-plugin"), "log_cli_handler", None)
+        if isinstance(live, logging.Handler):
+            live.addFilter(_nothing)
+            stack.callback(live.removeFilter, _nothing)
+        for plugin in config.pluginmanager.get_plugins():
+            if type(plugin).__module__ == "_pytest.junitxml":  # fixtures of tests write into it
+                stack.enter_context(_kept(plugin, "global_properties", "node_reporters", "node_reporters_ordered"))
+        yield
+
+
+def _nothing(_: logging.LogRecord) -> bool:
+    return False
+
+
+@contextmanager
+def _kept(owner: Any, *names: str) -> Generator[None, None, None]:
+    """Context manager: lists and dicts that the owner has are as before after its block."""
+    before = {name: getattr(owner, name).copy() for name in names if hasattr(owner, name)}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            getattr(owner, name).clear()
+            if isinstance(value, list):
+                getattr(owner, name).extend(value)
+            else:
+                getattr(owner, name).update(value)
+
+
+def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rerun:
+    """Run a test once more, with fresh function-scoped fixtures, and return what happened.
+
+    After `limit` seconds the test is ended, where the platform has the signal SIGALRM. Raises KeyboardInterrupt and
+    pytest's own exit.
+    """
+    run = Rerun(watch)
+    started = time.monotonic()
+    with ExitStack() as stack:
+        stack.enter_context(item.config.stash[HOOKS].once_more(item))
+        stack.enter_context(_kept(item, "user_properties", "_report_sections"))
+        stack.enter_context(_logs(run.logs))
+        stack.enter_context(_warnings(item, run.logs))
+        stack.enter_context(replacing(watch))
+        stack.enter_context(without_waits_of_tenacity())
+        _run_phases(item, run, limit)
+    run.seconds = time.monotonic() - started
+    notes.take()
+    return run
+
+
+def close(item: pytest.Item, following: pytest.Item | None) -> None:
+    """End the fixtures of wider scopes that the test `following` does not share; all of them if it is None."""
+    state: Any = getattr(item.session, "_setupstate", None)
+    if state is not None:
+        with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):  # the tests' own runs report them
+            state.teardown_exact(following)
+
+
+def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
+    if hasattr(item, "_request") and not item._request:
+        item._initrequest()  # as pytest does for a test that runs again
+    if isinstance(item.parent, pytest.Class) and item.__dict__.pop("_instance", None) is not None:
+        item._obj = None  # a class-based test gets a fresh object
+    hook = item.ihook
+    with _limited(limit):
+        ended = _phase(item, run, "setup", hook.pytest_runtest_setup) and _phase(
+            item, run, "call", hook.pytest_runtest_call
+        )
+    del ended
+    # The parent in place of the next test: everything wider than the test itself stays.
+    with _limited(limit):
+        _phase(item, run, "teardown", hook.pytest_runtest_teardown, nextitem=item.parent)
+    if hasattr(item, "_request"):
+        item._request, item.funcargs = False, None
+
+
+def _phase(item: Any, run: Rerun, when: str, hook: Callable[..., object], **more: Any) -> bool:
+    """Run one phase; return whether it passed. An earlier phase's error is kept."""
+    error: BaseException | None = None
+    try:
+        hook(item=item, **more)
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise
+    except BaseException as raised:  # noqa: BLE001 - the verdict reads it
+        error = raised
+    kept: list[Any] = item.__dict__.get("_excinfo") or []
+    if kept:  # unittest's tests keep their errors for the report
+        error = kept[0].value if error is None else error
+        kept.clear()
+    if error is None:
+        return True
+    if isinstance(error, Stopped):
+        run.stopped = True
+    elif isinstance(error, pytest.skip.Exception):
+        run.skipped = True
+    elif run.error is None:
+        run.error, run.when = error, when
+    return False
+
+
+@contextmanager
+def _logs(lines: list[LogLine]) -> Generator[None, None, None]:
+    handler = _Lines(lines)
+    loggers = [logging.getLogger()]
+    loggers += [
+        each
+        for each in logging.Logger.manager.loggerDict.values()
+        if isinstance(each, logging.Logger) and not each.propagate
+    ]
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+
+
+@contextmanager
+def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, None]:
+    """Apply the run's and the test's filters of warnings, as pytest does around a test; keep what is shown."""
+    config, pytest_config = item.config, cast("Any", import_module("_pytest.config"))
+    with warnings.catch_warnings(record=True) as shown:
+        if not sys.warnoptions:
+            warnings.filterwarnings("always", category=DeprecationWarning)
+            warnings.filterwarnings("always", category=PendingDeprecationWarning)
+        given: list[str] = config.known_args_namespace.pythonwarnings or []
+        pytest_config.apply_warning_filters(config.getini("filterwarnings"), given)
+        for mark in item.iter_markers("filterwarnings"):
+            for text in mark.args:
+                warnings.filterwarnings(*pytest_config.parse_warning_filter(text, escape=False))
+        yield
+    told = [each for each in shown or () if issubclass(each.category, UserWarning)]
+    told = [each for each in told if not issubclass(each.category, pytest.PytestWarning)]
+    lines += [(each.category.__name__, logging.WARNING, str(each.message)) for each in told]
+
+
+@contextmanager
+def _limited(seconds: float | None) -> Generator[None, None, None]:
+    """Context manager: raise Stopped in its block after this time, again and again until the block ends."""
+    timer = getattr(signal, "setitimer", None)
+    if seconds is None or timer is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    armed = True
+
+    def stop(_: int, __: FrameType | None) -> None:
+        if armed:
+            raise Stopped
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _EVERY)
+    try:
+        yield
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,124 @@
+"""Watch: sees every reply of one run of a test, and replaces some."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
+    from converse_harness.faults.model import Transport
+    from converse_harness.reply.reply import Reply
+
+Asked = tuple[str, str, str]
+"""What a call asks: its operation, its model id, and a digest of its messages."""
+
+
+@dataclass(slots=True, eq=False)
+class WatchedReply:
+    """One reply of a test, and the call that it answered. `number` counts the test's replies from 1.
+
+    `occurrence` counts the replies to calls that ask the same, from 1. `replaced`: another reply was sent.
+    """
+
+    number: int
+    asked: Asked
+    occurrence: int
+    reply: Reply
+    transport: Transport | None
+    call: Call
+    replaced: bool = False
+
+    @property
+    def operation(self) -> str:
+        """Converse or ConverseStream."""
+        return self.asked[0]
+
+
+Replace = Callable[[WatchedReply], "Reply"]
+"""Returns the reply to send; the watched reply's own `reply` changes nothing."""
+
+
+class Watch:
+    """Sees every reply of one run of a test; `replace` returns what is sent in its place. Any thread may call it.
+
+    With `mends`, a call that asks the same as one whose reply was replaced gets the original reply. So does the first
+    later call that the script does not answer: it may ask the same in other words, or another model.
+    """
+
+    def __init__(self, replace: Replace | None = None, *, mends: bool = False) -> None:
+        self.lenient = replace is not None
+        self.replies: list[WatchedReply] = []
+        self.first: WatchedReply | None = None
+        """The first reply that was replaced."""
+        self.later: list[Call] = []
+        """The calls since then, in the order in which they came."""
+        self.asked_again = 0
+        """The number of calls that got the original reply in place of a replaced one."""
+        self.unanswered = 0
+        """The number of calls that the script does not answer."""
+        self._replace = replace
+        self._mends = mends
+        self._beyond = mends
+        self._counts: Counter[Asked] = Counter()
+        self._lock = threading.RLock()
+        self._paused = 0
+
+    def again(self, call: Call) -> Reply | None:
+        """Return the original reply to a call that asks again for a replaced reply; otherwise None."""
+        with self._lock:
+            first = self.first
+            if first is None or self._paused:
+                return None
+            self.later.append(call)
+            if not self._mends or asked_of(call) != first.asked:
+                return None
+            self.asked_again += 1
+            return first.reply
+
+    def beyond(self, call: Call) -> Reply | None:
+        """Return the original reply, once, to a call after a replaced reply that the script does not answer."""
+        del call
+        with self._lock:
+            if self.first is not None and self._beyond:
+                self._beyond = False
+                self.asked_again += 1
+                return self.first.reply
+            self.unanswered += 1
+            return None
+
+    def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
+        """Keep the reply in `replies`, and return the reply to send."""
+        with self._lock:
+            if self._paused:
+                return reply
+            asked = asked_of(call)
+            self._counts[asked] += 1
+            seen = WatchedReply(len(self.replies) + 1, asked, self._counts[asked], reply, transport, call)
+            self.replies.append(seen)
+            made = reply if self._replace is None else self._replace(seen)
+            seen.replaced = made is not reply
+            if seen.replaced and self.first is None:
+                self.first = seen
+            return made
+
+    @contextmanager
+    def paused(self) -> Generator[None, None, None]:
+        """Context manager: replies in its block belong to a fixture of a wider scope, and are left as they are."""
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+
+
+def asked_of(call: Call) -> Asked:
+    """What a call asks, comparable between two runs of a test."""
+    said = json.dumps(call.body.get("messages"), sort_keys=True, default=str)
+    return call.operation or "", call.model_id, hashlib.sha256(said.encode()).hexdigest()
