@@ -34,6 +34,7 @@ PLUGINS = (
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """Clients of the matrix; boto3 comes with each."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
+BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
     "converse = converse_harness.plugin",
@@ -176,6 +177,13 @@ def rehearsal(session: nox.Session) -> None:
         session.run("python", "-m", "tests.rehearsal.edited")
     else:
         session.run(*PYTEST, *(session.posargs or pinned("rehearsal")))
+
+
+@nox.session
+def badday(session: nox.Session) -> None:
+    """Plain agents of the frameworks, in the versions of the matrix, and what docs/found.md says of these versions."""
+    install(session, *(package for name in BADDAY for package in MATRIX[name]["requires"]), extra="[test]")
+    session.run(*PYTEST, *(session.posargs or pinned("badday")))
 
 
 @nox.session
