@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 from weakref import WeakSet
@@ -17,7 +17,6 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.condition import Condition, Pattern
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
-from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import (
@@ -29,6 +28,7 @@ from converse_harness.errors import (
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
+from converse_harness.intercept import observers
 from converse_harness.intercept.children import refused
 from converse_harness.intercept.scripted import Scripted, When
 from converse_harness.notes import Note, hand_in
@@ -56,7 +56,6 @@ class Settings(TypedDict, total=False):
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
-_replacing: Replacing | None = None
 
 _NOT_OPEN: Final = (
     "{fake} is scripted and answers nobody: clients reach the service itself. Open it first, `with fake_converse() as "
@@ -64,22 +63,6 @@ _NOT_OPEN: Final = (
 )
 
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
-
-
-Watcher = Callable[["Fake", Call], None]
-"""A function that is called for each call to any fake, before the call is answered; its client's thread runs it."""
-
-_watchers: list[Watcher] = []
-
-
-@contextmanager
-def watching(watcher: Watcher) -> Generator[None]:
-    """Call `watcher` for each call to any fake of this process. It must not raise."""
-    _watchers.append(watcher)
-    try:
-        yield
-    finally:
-        _watchers.remove(watcher)
 
 
 def open_fakes() -> dict[Fake, int]:
@@ -90,17 +73,6 @@ def open_fakes() -> dict[Fake, int]:
 def times_opened() -> int:
     """Return the number of times that any fake was opened in this process."""
     return _times_opened
-
-
-@contextmanager
-def replacing(by: Replacing) -> Generator[None, None, None]:
-    """Context manager: in its block, `by` sees the replies of all fakes of this process, and may replace them."""
-    global _replacing
-    before, _replacing = _replacing, by
-    try:
-        yield
-    finally:
-        _replacing = before
 
 
 class Fake:
@@ -309,8 +281,9 @@ class Fake:
 
     def _unused(self) -> list[Exception]:
         """Return a list with the UnusedReplies error; it is empty if all replies were used or `unused` is "allow"."""
-        lenient = _replacing is not None and _replacing.lenient
-        unused = self.endpoint.script.unused() if self._strict_unused and not lenient else []
+        replacement = observers.replacements[-1]
+        strict = self._strict_unused and not (replacement and replacement.lenient)
+        unused = self.endpoint.script.unused() if strict else []
         return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
 
     # Methods for transports
@@ -334,12 +307,9 @@ class Fake:
         return self._sleeps or self.records
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
-        """Answer one request, or return a ForwardedExchange if the transport must forward it.
-
-        This method is thread-safe.
-        """
+        """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
         with self.lock:
-            self.endpoint.replacing = _replacing
+            self.endpoint.replacing = observers.replacements[-1]
             call = self.endpoint.receive(request, operation=operation or None)
             try:
                 slot = self.endpoint.choose(call)
@@ -347,7 +317,7 @@ class Fake:
                 return self.endpoint.fail(call, error)
             forwards = slot is None and call.operation not in self.endpoint.handlers
             forwarded = self._writer.forward(call, request) if self._writer is not None and forwards else None
-        for watcher in _watchers:
+        for watcher in observers.watchers:
             watcher(self, call)
         return self.endpoint.answer(call, slot) if forwarded is None else forwarded
 

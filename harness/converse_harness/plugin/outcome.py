@@ -85,12 +85,10 @@ class Hooks:
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
-        chaos = config.getoption("converse_chaos")
-        if chaos is not None:
+        if (chaos := config.getoption("converse_chaos")) is not None:
             from converse_harness.plugin.chaos import Chaos
 
             config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
-
         if config.getoption("converse_as") or config.getoption("converse_as_strict"):
             from converse_harness.plugin.rehearsal import rehearse
 
@@ -176,10 +174,7 @@ class Hooks:
         return (yield from self._guarded())
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Open the recording of a test with the marker `converse_recording`.
-
-        This happens after pytest has evaluated skip marks, and before the first fixture.
-        """
+        """Open the recording of a test with the marker `converse_recording`: after skip marks, before any fixture."""
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -364,10 +359,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Step:
-        """Fail the run if the guard blocked a connection outside of tests and modules.
-
-        Also clean up after the run's fixtures have ended.
-        """
+        """Fail the run if the guard blocked a connection outside of tests and modules; clean up after the fixtures."""
         try:
             self._check_guard()
         except AssertionError as stopped:

@@ -25,7 +25,8 @@ from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
-from converse_harness.intercept.fake import Fake, watching
+from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.observers import watching
 from converse_harness.plugin.settings import REHEARSED, models_of
 
 _SOCKETS: Final = ("server", "asgi")

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, cast
 import pytest
 
 from converse_harness import notes
-from converse_harness.intercept.fake import replacing
+from converse_harness.intercept.observers import replacing
 from converse_harness.plugin.outcome import HOOKS
 from converse_harness.plugin.quick import without_waits_of_tenacity
 from converse_harness.plugin.watch import Watch

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness.intercept.fake import replacing
+from converse_harness.intercept.observers import replacing
 from converse_harness.plugin import settings
 from converse_harness.plugin.chaos.damage import DAMAGES, damaged, is_sound
 from converse_harness.plugin.chaos.options import read_options

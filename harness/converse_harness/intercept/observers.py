@@ -1,0 +1,45 @@
+"""What a pytest run attaches to all fakes of this process: functions that see each call, and a replacement of replies.
+
+`--converse-as` watches the calls, and `--converse-chaos` replaces replies while a test runs once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.replacing import Replacing
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.fake import Fake
+
+Watcher = Callable[["Fake", Call], None]
+"""A function that is called for each call to any fake, before the call is answered; its client's thread runs it."""
+
+watchers: Final[list[Watcher]] = []
+"""The functions that `watching` has added."""
+
+replacements: Final[list[Replacing | None]] = [None]
+"""The arguments of the `replacing` blocks that are entered now; the last one counts."""
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Generator[None]:
+    """Context manager: in its block, `watcher` is called for each call to any fake. It must not raise."""
+    watchers.append(watcher)
+    try:
+        yield
+    finally:
+        watchers.remove(watcher)
+
+
+@contextmanager
+def replacing(by: Replacing) -> Generator[None]:
+    """Context manager: in its block, `by` sees the replies of all fakes, and may replace them. The innermost counts."""
+    replacements.append(by)
+    try:
+        yield
+    finally:
+        replacements.remove(by)
