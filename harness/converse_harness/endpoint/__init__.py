@@ -178,19 +178,24 @@ class Endpoint:
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
-        slot = self._chosen(call, refused=refusal is not None and self.rules != "warn")
+        refused = refusal is not None and self.rules != "warn"
+        if self.replacing is None:
+            slot = self.script.choose(call, refused=refused)
+        else:
+            slot = self._chosen_again(self.replacing, call, refused=refused)
         # A call with a recorded reply gets no notes, because Bedrock accepted the recorded request.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
 
-    def _chosen(self, call: Call, *, refused: bool) -> Slot | None:
-        if self.replacing is None or call.operation not in SCRIPTED:
+    def _chosen_again(self, replacing: Replacing, call: Call, *, refused: bool) -> Slot | None:
+        """Return the slot that answers a call of a test that runs once more."""
+        if call.operation not in SCRIPTED:
             return self.script.choose(call, refused=refused)
-        again = None if refused else self.replacing.again(call)
+        again = None if refused else replacing.again(call)
         slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
-        if slot is None and (beyond := self.replacing.beyond(call, refused=refused)) is not None:
+        if slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
             return Slot(beyond, _REPLACED, None)
         return slot
 
