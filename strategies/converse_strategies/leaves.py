@@ -7,6 +7,7 @@ import inspect
 import string
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache, partial, wraps
+from itertools import chain, count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
@@ -159,11 +160,8 @@ def distinct(name: str, used: set[str], most: int) -> str:
     >>> [distinct("tool", used, 4) for _ in range(3)]
     ['tool', 'too1', 'too2']
     """
-    unique = name
-    number = 0
-    while unique in used:
-        number += 1
-        unique = f"{name[: most - len(str(number))]}{number}"
+    numbered = (f"{name[: most - len(str(number))]}{number}" for number in count(1))
+    unique = next(each for each in chain([name], numbered) if each not in used)
     used.add(unique)
     return unique
 

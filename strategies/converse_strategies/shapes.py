@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, Literal, TypeVar
 
 from hypothesis import strategies as st
@@ -13,6 +13,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.bedrock import findings as java
 from converse_harness.bedrock.checks import INTEGERS
+from converse_harness.bedrock.walk import ShapeWalk
 from converse_strategies import leaves
 from converse_strategies.leaves import cached, composite, sampled
 
@@ -103,7 +104,7 @@ def _compiled(shape: str, overrides: tuple[tuple[str, Strategy], ...], texts: St
             _check_override(name, strategy)
     except bedrock.NotInModel as error:
         raise InvalidArgument(f"shapes.values({shape!r}): {error}") from error
-    return _Compiler(dict(overrides), texts).of(found)
+    return _Drawers(dict(overrides), texts)[found.name]
 
 
 def _check_override(name: str, strategy: Strategy) -> None:
@@ -122,66 +123,38 @@ def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
         raise InvalidArgument(f"shapes.values({name}={value!r}): expected {allowed}.")
 
 
-class _Compiler:
-    """Compiles shapes to functions that draw values, and caches the functions, for one set of overrides and texts."""
+class _Drawers(ShapeWalk[Draw]):
+    """The functions that draw values of all shapes, for one set of overrides and texts."""
 
     def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
-        self._overrides = overrides
+        real = {name: make() for name, make in REAL.items()}
+        super().__init__({name: _from(strategy) for name, strategy in {**real, **overrides}.items()})
         self._texts = texts
-        self._made: dict[str, Draw] = {}
 
-    def of(self, shape: bedrock.Shape) -> Draw:
-        """The function that draws values of a shape.
-
-        For a recursive shape that is still being compiled, the result looks up the compiled function at each call.
-        """
-        if shape.name not in self._made:
-            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (no function exists yet)
-            self._made[shape.name] = self._compile(shape)
-        return self._made[shape.name]
-
-    def _compile(self, shape: bedrock.Shape) -> Draw:
-        if shape.name in self._overrides:
-            return _from(self._overrides[shape.name])
-        if shape.name in REAL:
-            return _from(REAL[shape.name]())
+    def plain(self, shape: bedrock.Shape) -> Draw:
+        """The function that draws scalars or free-form JSON."""
+        if shape.name in self:
+            return self[shape.name]
         if bedrock.is_document(shape):
             # A value of AWS's document type is never null itself: AWS omits a member instead of sending null.
             return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
-        if shape.type_name == "structure":
-            return self._union(shape) if bedrock.is_union(shape) else self._structure(shape)
-        low, high = _sizes(shape, MOST_ITEMS)
-        if shape.type_name == "list":
-            return _from(st.lists(_composed(self.of(shape.member)), min_size=low, max_size=high))
-        if shape.type_name == "map":
-            keys, items = (_composed(self.of(each)) for each in (shape.key, shape.value))
-            return _from(st.dictionaries(keys, items, min_size=low, max_size=high))
         if shape.type_name == "string" and self._texts is not None and _is_free(shape):
             return _from(_of_length(self._texts, *_lengths(shape)))
         return _from(_SCALARS[shape.type_name](shape))
 
-    def _members(self, shape: bedrock.Shape) -> dict[str, Draw]:
-        members: dict[str, Draw] = {}
-        for name, each in shape.members.items():
-            override = self._overrides.get(f"{shape.name}.{name}")
-            members[name] = self.of(each) if override is None else _from(override)
-        return members
+    def holder(self, shape: bedrock.Shape, inner: Mapping[str, Draw]) -> Draw:
+        """The function that draws structures, lists or maps; `inner` is filled before its first call."""
+        if shape.type_name == "structure":
+            return (_union if bedrock.is_union(shape) else _structure)(shape, inner)
+        low, high = _sizes(shape, MOST_ITEMS)
+        if shape.type_name == "list":
+            return _from(st.lists(_composed(inner, "member"), min_size=low, max_size=high))
+        return _from(st.dictionaries(_composed(inner, "key"), _composed(inner, "value"), min_size=low, max_size=high))
 
-    def _structure(self, shape: bedrock.Shape) -> Draw:
-        members = self._members(shape)
-        required = [(name, members.pop(name)) for name in shape.metadata.get("required", ())]
-        return partial(_draw_structure, required, [*members.items()])
-
-    def _union(self, shape: bedrock.Shape) -> Draw:
-        members = self._members(shape).items()
-        events = [item for item in members if not _is_exception(shape.members[item[0]])]
-        exceptions = [item for item in members if _is_exception(shape.members[item[0]])]
-        often = -(-_RARE * len(exceptions) // max(len(events), 1)) or 1
-        return partial(_draw_union, st.sampled_from(events * often + exceptions))
-
-
-def _is_exception(shape: bedrock.Shape) -> bool:
-    return bool(shape.metadata.get("exception"))
+    def more_members(self, shape: bedrock.Shape) -> Mapping[str, Draw]:
+        """The functions of the members that are overridden in this structure."""
+        names = {name: f"{shape.name}.{name}" for name in getattr(shape, "members", ())}
+        return {name: self[full] for name, full in names.items() if full in self}
 
 
 def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
@@ -199,18 +172,29 @@ def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
         last = place
 
 
-def _draw_structure(
-    required: Sequence[tuple[str, Draw]], optional: Sequence[tuple[str, Draw]], draw: st.DrawFn
-) -> dict[str, Any]:
-    value = {name: draw_member(draw) for name, draw_member in required}
-    for name, draw_member in draw_some(draw, optional):
-        value[name] = draw_member(draw)
-    return value
+def _structure(shape: bedrock.Shape, inner: Mapping[str, Draw]) -> Draw:
+    required = shape.metadata.get("required", ())
+    optional = [name for name in shape.members if name not in required]
+
+    def structure(draw: st.DrawFn) -> dict[str, Any]:
+        value = {name: inner[name](draw) for name in required}
+        for name in draw_some(draw, optional):
+            value[name] = inner[name](draw)
+        return value
+
+    return structure
 
 
-def _draw_union(choices: st.SearchStrategy[tuple[str, Draw]], draw: st.DrawFn) -> dict[str, Any]:
-    name, draw_member = draw(choices)
-    return {name: draw_member(draw)}
+def _union(shape: bedrock.Shape, inner: Mapping[str, Draw]) -> Draw:
+    exceptions = [name for name, each in shape.members.items() if each.metadata.get("exception")]
+    events = [name for name in shape.members if name not in exceptions]
+    names = st.sampled_from(events * (-(-_RARE * len(exceptions) // max(len(events), 1)) or 1) + exceptions)
+
+    def union(draw: st.DrawFn) -> dict[str, Any]:
+        name = draw(names)
+        return {name: inner[name](draw)}
+
+    return union
 
 
 def _from(strategy: Strategy) -> Draw:
@@ -218,8 +202,8 @@ def _from(strategy: Strategy) -> Draw:
 
 
 @composite
-def _composed(draw: st.DrawFn, draw_value: Draw) -> Any:
-    return draw_value(draw)
+def _composed(draw: st.DrawFn, inner: Mapping[str, Draw], name: str) -> Any:
+    return inner[name](draw)
 
 
 def _sizes(shape: bedrock.Shape, most: int) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """Every shape of the installed botocore's model is drawn, valid, and survives JSON; all that it allows is reached."""
 
 import json
+import sys
 from collections.abc import Hashable, Iterator
 from datetime import datetime
 from functools import cache
@@ -256,7 +257,8 @@ def test_a_shape_may_hold_itself_and_patterns_that_only_java_reads(monkeypatch: 
         },
     }
     own: Any = ServiceModel(described)
-    monkeypatch.setattr(bedrock, "shape", own.shape_for)
+    for module in (bedrock, sys.modules["converse_harness.bedrock.service"]):
+        monkeypatch.setattr(module, "shape", own.shape_for)
     deep = smallest(shapes.values("Tree"), lambda tree: any(twig.get("twigs") for twig in tree.get("twigs", ())))
     assert deep == {"twigs": [{"twigs": [{}]}]}
     assert len(found(shapes.values("Leaf"))) == 2

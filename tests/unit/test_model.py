@@ -109,11 +109,6 @@ def test_a_botocore_without_the_service_is_named() -> None:
         bedrock.service("bedrok")
 
 
-def test_an_operation_without_a_stream_names_those_that_have_one() -> None:
-    with pytest.raises(bedrock.NotInModel, match=r"^Converse does not answer with a stream .*: ConverseStream, "):
-        bedrock.stream_events("Converse")
-
-
 def test_operations_of_the_control_plane_are_known() -> None:
     bedrock.check_operation("ConverseStream")
     bedrock.check_operation("InvokeModel")

@@ -132,11 +132,14 @@ def citing(
         source = read_source(document)
     except ReplyError as error:
         raise ReplyError(f"citing(): {error}") from error
-    if _switched_off(document):
-        raise ReplyError(
-            f"citing(): {source.title!r} has citations switched off, so AWS would not cite it. Send it with "
-            '"citations": {"enabled": True}.'
-        )
+    match _inner(document):
+        case {"citations": {"enabled": False}}:
+            raise ReplyError(
+                f"citing(): {source.title!r} has citations switched off, so AWS would not cite it. Send it with "
+                '"citations": {"enabled": True}.'
+            )
+        case _:
+            pass
     start, end = _find(source, quote, spans)
     passage = source.passage(start, end)
     if passage is None and quote is not None:
@@ -219,14 +222,6 @@ def _inner(document: Any) -> Any:
             return inner
         case _:
             return document
-
-
-def _switched_off(document: Mapping[str, Any]) -> bool:
-    match _inner(document):
-        case {"citations": {"enabled": False}}:
-            return True
-        case _:
-            return False
 
 
 def _find(source: Source, quote: str | None, spans: Mapping[str, Span]) -> tuple[int, int]:

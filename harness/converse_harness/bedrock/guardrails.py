@@ -133,14 +133,10 @@ def actions(policy: Policy) -> tuple[str, ...]:
     return bedrock.enum(finding.members["action"].name) if "action" in finding.members else ()
 
 
-def able(action: str, side: str | None = None) -> list[str]:
-    """Return the names of the policies in the installed model that can take `action` on `side` (None: any side)."""
-    return [
-        name
-        for name, policy in POLICIES.items()
-        if side is None or side in policy.sides
-        if bedrock.has_member("GuardrailAssessment", policy.member) and action in actions(policy)
-    ]
+def able(action: str) -> list[str]:
+    """Return the names of the installed model's policies that can take `action`."""
+    known = {name: each for name, each in POLICIES.items() if bedrock.has_member("GuardrailAssessment", each.member)}
+    return [name for name, policy in known.items() if action in actions(policy)]
 
 
 def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:

@@ -221,36 +221,34 @@ def all_errors() -> Mapping[str, ErrorShape]:
 
 
 @cache
-def stream_events(operation_name: str = "ConverseStream") -> tuple[str, ...]:
-    """The events that a streaming operation can send, without exceptions, in the model's order. Raises NotInModel.
+def stream_events() -> tuple[str, ...]:
+    """The events that ConverseStream can send, without exceptions, in the model's order.
 
     >>> stream_events()[0]
     'messageStart'
     """
-    return tuple(name for name, each in _stream(operation_name).items() if not each.metadata.get("exception"))
+    return tuple(name for name, each in _stream().items() if not each.metadata.get("exception"))
 
 
 @cache
-def stream_exceptions(operation_name: str = "ConverseStream") -> Mapping[str, ErrorShape]:
-    """The exceptions that a streaming operation can send as a frame, by `:exception-type`. Raises NotInModel.
+def stream_exceptions() -> Mapping[str, ErrorShape]:
+    """The exceptions that ConverseStream can send as a frame, by `:exception-type`.
 
     >>> stream_exceptions()["throttlingException"].name
     'ThrottlingException'
     """
-    stream = _stream(operation_name)
-    return MappingProxyType({name: _error(each) for name, each in stream.items() if each.metadata.get("exception")})
+    return MappingProxyType({name: _error(each) for name, each in _stream().items() if each.metadata.get("exception")})
 
 
-def stream_shape(member_name: str, operation_name: str = "ConverseStream") -> str:
+def stream_shape(member_name: str) -> str:
     """The shape of the payload of a stream event or exception, by the event's type name. Raises NotInModel.
 
     >>> stream_shape("contentBlockDelta")
     'ContentBlockDeltaEvent'
     """
-    stream = _stream(operation_name)
-    if member_name not in stream:
-        raise _lacks(f"event of {operation_name}", member_name, stream)
-    return stream[member_name].name
+    if member_name not in _stream():
+        raise _lacks(f"event of {_STREAMING}", member_name, _stream())
+    return _stream()[member_name].name
 
 
 def is_document(shape: Shape) -> bool:
@@ -273,6 +271,7 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 _EXTRA_ERROR_BODIES: Final[Mapping[str, str]] = {
     row.shape: row.body for row in BEYOND_MODEL if isinstance(row, ExtraError)
 }
+_STREAMING: Final = "ConverseStream"
 _REMEDY: Final = "Correct the name, or upgrade (pip install --upgrade botocore)."
 
 
@@ -300,12 +299,8 @@ def _members(shape_name: str) -> Mapping[str, Shape]:
 
 
 @cache
-def _stream(operation_name: str) -> Mapping[str, Shape]:
-    found = operation(operation_name)
-    if not found.has_event_stream_output:
-        streaming = ", ".join(name for name in operations() if operation(name).has_event_stream_output)
-        raise NotInModel(f"{operation_name} does not answer with a stream of events. Operations that do: {streaming}.")
-    return found.get_event_stream_output().members
+def _stream() -> Mapping[str, Shape]:
+    return operation(_STREAMING).get_event_stream_output().members
 
 
 def _error(shape: Shape) -> ErrorShape:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ReplyError
+from converse_harness.json_values import member_of, objects_of
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import HttpResponse, Request, json_response
@@ -186,11 +187,5 @@ def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, A
 
 def _characters(content: object) -> int:
     """The length of the request's text in characters; malformed content counts as empty."""
-    total = 0
-    for block in cast("list[object]", content) if isinstance(content, list) else []:
-        match block:
-            case {"text": {"text": str(text)}}:
-                total += len(text)
-            case _:
-                pass
-    return total
+    texts = [member_of(block, "text", "text") for block in objects_of(content)]
+    return sum(len(text) for text in texts if isinstance(text, str))

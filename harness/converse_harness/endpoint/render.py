@@ -33,8 +33,8 @@ from converse_harness.reply.body import (
     MessageBody,
 )
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.assemble import OPTIONS, assemble
 from converse_harness.stream.assemble import Response as Assembled
-from converse_harness.stream.assemble import assemble
 from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
 from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
@@ -46,9 +46,6 @@ STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 
 In AWS's model, only operations with a stream have ModelStreamErrorException. Both errors have status 424.
 """
-
-_OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""The names of a message's options. The last fields of `stream.assemble.Response` have the same order."""
 
 _CACHE_SIZE: Final = 64
 
@@ -350,7 +347,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
             ) from error
     options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
     content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(body.content)]
-    return Assembled({"role": body.role, "content": content}, body.stop_reason, *map(options.get, _OPTIONS))
+    return Assembled({"role": body.role, "content": content}, body.stop_reason, *map(options.get, OPTIONS))
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:

@@ -81,11 +81,8 @@ class PlainExchange:
 
     response: HttpResponse
     taken: SentChunks = field(default_factory=SentChunks)
-
-    @property
-    def captured(self) -> None:
-        """Always None, because the request is not forwarded."""
-        return
+    captured: None = field(default=None, init=False)
+    """Always None, because the request is not forwarded."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Do nothing: nobody needs the outcome."""

@@ -70,16 +70,10 @@ class _Relay:
         """Whether the whole body has arrived from the service, even if the client has not read it yet."""
         self._pieces = Arriving(passed.captured.pieces)
         self.response = HttpResponse(0, (), ())
-
-    @property
-    def captured(self) -> None:
+        self.captured: None = None
         """Always None, because this object forwards the call itself."""
-        return
-
-    @property
-    def taken(self) -> SentChunks:
-        """A new SentChunks that is never read: the relay records the pieces of the body itself."""
-        return SentChunks()
+        self.taken = SentChunks()
+        """Never read: the relay records the pieces of the body itself."""
 
     def ask(self, upstream: Upstream, request: Request) -> None:
         """Forward the request and wait for the response headers; a chunked body is then read in a thread.

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from converse_harness.errors import StreamOrderError
 from converse_harness.stream.grammar import StreamOrder, is_exception, kind
+
+_ADDITIONAL: Final = "additionalModelResponseFields"
+
+OPTIONS: Final = ("usage", "metrics", "trace", _ADDITIONAL, "performanceConfig", "serviceTier")
+"""The members of a ConverseResponse besides message and stop reason, in the order of the last fields of Response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +95,9 @@ class _Draft:
         self.meta = meta
 
     def response(self) -> Response:
-        return Response(
-            message={"role": self.role, "content": self.content},
-            stop_reason=self.stop["stopReason"],
-            usage=self.meta.get("usage"),
-            metrics=self.meta.get("metrics"),
-            trace=self.meta.get("trace"),
-            additional=self.stop.get("additionalModelResponseFields"),
-            performance_config=self.meta.get("performanceConfig"),
-            service_tier=self.meta.get("serviceTier"),
-        )
+        options = {**self.meta, _ADDITIONAL: self.stop.get(_ADDITIONAL)}
+        message = {"role": self.role, "content": self.content}
+        return Response(message, self.stop["stopReason"], *map(options.get, OPTIONS))
 
 
 def _join_block(index: int, start: Mapping[str, Any], deltas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

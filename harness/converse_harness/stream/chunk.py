@@ -115,7 +115,8 @@ def message_runs(
 ) -> Iterator[Run]:
     """Convert a message to runs, from messageStart to the last contentBlockStop.
 
-    `strict=False` also allows blocks that have no delta in AWS's model.
+    With `strict=False`, a block that has no delta in AWS's model becomes one delta with the block's name, as a future
+    kind of block might. Otherwise it raises ReplyError.
     """
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
@@ -218,13 +219,12 @@ def _begins(value: object, joined: str) -> bool:
     )
 
 
-def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
+def cut_message(message: Mapping[str, object], cutter: Cutter) -> Iterator[dict[str, Any]]:
     """Convert a message to events, from messageStart to the last contentBlockStop, with blocks cut by a Cutter.
 
-    Raises ReplyError for a block that has no delta in AWS's model. With `strict=False`, such a block becomes one delta
-    with the block's name, because AWS may stream future kinds of blocks in this way.
+    Raises ReplyError for a block that has no delta in AWS's model.
     """
-    return events_of(_cut_in_runs(message, cutter, strict=strict))
+    return events_of(_cut_in_runs(message, cutter, strict=True))
 
 
 def _cut_in_runs(message: Mapping[str, object], cutter: Cutter, *, strict: bool) -> Iterator[Run]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from converse_strategies.citation import URLS
 from converse_strategies.leaves import Texts, cached, made
-from converse_strategies.strands.making import INDEXES, Value, Values, built, dicts, some, tagged
+from converse_strategies.strands.making import INDEXES, Value, Values, built, dicts, either, some, tagged
 
 _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)
@@ -67,12 +67,12 @@ def citation_locations() -> Values:
     >>> find(citation_locations(), lambda location: "web" in location)
     {'web': {'url': 'https://example.com/', 'domain': 'example.com'}}
     """
-    return st.one_of(
-        tagged("documentChar", document_char_locations()),
-        tagged("documentPage", document_page_locations()),
-        tagged("documentChunk", document_chunk_locations()),
-        tagged("searchResultLocation", search_result_locations()),
-        tagged("web", web_locations()),
+    return either(
+        documentChar=document_char_locations(),
+        documentPage=document_page_locations(),
+        documentChunk=document_chunk_locations(),
+        searchResultLocation=search_result_locations(),
+        web=web_locations(),
     )
 
 

@@ -12,7 +12,7 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
-from converse_strategies.strands.making import INDEXES, Value, Values, dicts, or_none, rarely, some, tagged
+from converse_strategies.strands.making import INDEXES, Value, Values, dicts, either, or_none, rarely, some, tagged
 from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
 from converse_strategies.strands.tools import tool_results, tool_uses
 
@@ -51,9 +51,7 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
     >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)
     {'redactedContent': b'\x00'}
     """
-    return st.one_of(
-        tagged("reasoningText", reasoning_text_blocks(texts=texts)), tagged("redactedContent", leaves.BLOBS)
-    )
+    return either(reasoningText=reasoning_text_blocks(texts=texts), redactedContent=leaves.BLOBS)
 
 
 @cached
@@ -70,7 +68,7 @@ def content_blocks(*, texts: Texts | None = None) -> Values:
     >>> find(content_blocks(), lambda block: True)
     {'text': ''}
     """
-    return st.one_of(*(tagged(kind, values) for kind, values in _blocks(texts).items()))
+    return either(**_blocks(texts))
 
 
 @cached
@@ -101,20 +99,20 @@ _SAID_BY: Final = {
 @cached
 def _said_by(role: str, texts: Texts | None, least: int) -> st.SearchStrategy[list[Value]]:
     kinds = _SAID_BY[role] if least else (*_SAID_BY[role], *(("toolResult",) if role == "user" else ()))
-    blocks = st.one_of(*(tagged(kind, _blocks(texts)[kind]) for kind in kinds))
+    blocks = either(**{kind: _blocks(texts)[kind] for kind in kinds})
     return st.lists(blocks, min_size=least, max_size=_MOST_BLOCKS)
 
 
 @cached
 def system_content_blocks(*, texts: Texts | None = None) -> Values:
     """SystemContentBlocks: a text or a cache point."""
-    return st.one_of(tagged("text", some(texts)), tagged("cachePoint", cache_points()))
+    return either(text=some(texts), cachePoint=cache_points())
 
 
 @cached
 def delta_contents(*, texts: Texts | None = None) -> Values:
     """DeltaContents: a piece of a text, or a piece of a tool input's JSON, which may be any text."""
-    return st.one_of(tagged("text", some(texts)), tagged("toolUse", tagged("input", some(texts))))
+    return either(text=some(texts), toolUse=tagged("input", some(texts)))
 
 
 @cached

@@ -49,6 +49,11 @@ def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
     return st.fixed_dictionaries({tag: values})
 
 
+def either(**values: st.SearchStrategy[Any]) -> Values:
+    """Dicts with exactly one of these members; the first one is the simplest."""
+    return st.one_of(*(tagged(tag, each) for tag, each in values.items()))
+
+
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
     """Values of a strategy, or None. None shrinks to one of the values."""
     return st.one_of(values, st.none())

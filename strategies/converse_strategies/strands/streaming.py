@@ -16,7 +16,7 @@ from converse_strategies.strands import citations as _citations
 from converse_strategies.strands.content import content_block_starts, roles
 from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
 from converse_strategies.strands.guardrails import traces
-from converse_strategies.strands.making import INDEXES, Values, dicts, or_none, rarely, some, tagged
+from converse_strategies.strands.making import INDEXES, Values, dicts, either, or_none, rarely, some, tagged
 
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
 
@@ -58,11 +58,8 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     >>> find(reasoning_content_block_deltas(), lambda delta: delta.get("signature"))
     {'signature': '0'}
     """
-    return st.one_of(
-        tagged("text", or_none(some(texts))),
-        tagged("signature", or_none(some(texts))),
-        tagged("redactedContent", or_none(leaves.BLOBS)),
-    )
+    pieces = or_none(some(texts))
+    return either(text=pieces, signature=pieces, redactedContent=or_none(leaves.BLOBS))
 
 
 @cached
@@ -73,11 +70,11 @@ def content_block_deltas(*, texts: Texts | None = None) -> Values:
     >>> find(content_block_deltas(), lambda delta: True)
     {'text': ''}
     """
-    return st.one_of(
-        tagged("text", some(texts)),
-        tagged("toolUse", content_block_delta_tool_uses(texts=texts)),
-        tagged("reasoningContent", reasoning_content_block_deltas(texts=texts)),
-        tagged("citation", citations_deltas(texts=texts)),
+    return either(
+        text=some(texts),
+        toolUse=content_block_delta_tool_uses(texts=texts),
+        reasoningContent=reasoning_content_block_deltas(texts=texts),
+        citation=citations_deltas(texts=texts),
     )
 
 

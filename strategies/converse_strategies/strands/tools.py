@@ -11,7 +11,7 @@ from converse_harness.types import tools as types
 from converse_strategies import leaves
 from converse_strategies.json_schema import json_schemas as _json_schemas
 from converse_strategies.leaves import Texts, cached, composite, sampled
-from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, rarely, some, tagged
+from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, either, rarely, some, tagged
 from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
@@ -69,12 +69,8 @@ def tool_result_statuses() -> st.SearchStrategy[str]:
 @cached
 def tool_result_contents(*, texts: Texts | None = None) -> Values:
     """ToolResultContents: a text, any JSON value, an image or a document."""
-    return st.one_of(
-        tagged("text", some(texts)),
-        tagged("json", leaves.json_values()),
-        tagged("image", image_contents()),
-        tagged("document", document_contents(texts=texts)),
-    )
+    documents = document_contents(texts=texts)
+    return either(text=some(texts), json=leaves.json_values(), image=image_contents(), document=documents)
 
 
 @cached
@@ -122,7 +118,7 @@ def tool_choices() -> Values:
     >>> find(tool_choices(), lambda choice: "tool" in choice)
     {'tool': {'name': '0'}}
     """
-    return st.one_of(tool_choice_auto_dicts(), tool_choice_any_dicts(), tool_choice_tool_dicts())
+    return either(auto=tool_choice_autos(), any=tool_choice_anys(), tool=tool_choice_tools())
 
 
 @composite

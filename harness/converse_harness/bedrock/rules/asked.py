@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
@@ -179,15 +180,32 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
     return find
 
 
-def any_block(*kinds: str, role: str = "") -> Finder:
-    """Make a Finder that yields all blocks of these kinds in messages; with `role`, only in messages of this role."""
+def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> Finder:
+    """Make a Finder of message blocks of these kinds for whose message and block index `breaks` is true."""
 
     @needs(*kinds)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for kind in kinds:
             for n, m, _ in asked.blocks(kind):
-                if role in ("", asked.messages[n].get("role")):
+                if breaks(asked, n, m):
                     yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
+
+    return find
+
+
+def any_block(*kinds: str, role: str = "") -> Finder:
+    """Make a Finder of all blocks of these kinds in messages; with `role`, only in messages of this role."""
+    return in_places(*kinds, breaks=lambda asked, n, _: role in ("", asked.messages[n].get("role")))
+
+
+def in_contents(kind: str, breaks: Callable[[AbstractSet[str]], bool]) -> Finder:
+    """Make a Finder of messages that have a block of one kind; `breaks` gets the kinds of all blocks of a message."""
+
+    @needs(kind)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for n in dict.fromkeys(n for n, _, _ in asked.blocks(kind)):
+            if breaks({each for block in asked.messages[n]["content"] for each in block}):
+                yield RuleViolation(at(n, None, "content"), {"n": n})
 
     return find
 
@@ -200,6 +218,32 @@ def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder
         for place, n, m, value in asked.shown(kind):
             if breaks(value):
                 yield RuleViolation(place + path, {"n": n, "m": m})
+
+    return find
+
+
+def in_results(*kinds: str, breaks: Callable[[Any], bool] = lambda _: True, path: str = "") -> Finder:
+    """Make a Finder of blocks of these kinds in tool results for which `breaks` is true."""
+
+    @needs("toolResult")
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for n, m, k, inner in asked.in_results():
+            for kind in kinds:
+                if kind in inner and breaks(inner[kind]):
+                    place = at(n, m, f"toolResult.content[{k}].{kind}{path}")
+                    yield RuleViolation(place, {"n": n, "m": m, "k": k})
+
+    return find
+
+
+def in_tools(breaks: Callable[[Mapping[str, Any]], bool], path: str) -> Finder:
+    """Make a Finder of entries of the list of tools for which `breaks` is true."""
+
+    @needs("toolConfig")
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for k, tool in enumerate(asked.tools):
+            if breaks(tool):
+                yield RuleViolation(f"toolConfig.tools[{k}].{path}", {"k": k})
 
     return find
 

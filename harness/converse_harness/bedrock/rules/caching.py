@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_places, in_tools, needs
 
 _MOST_POINTS: Final = 4
 
@@ -18,36 +18,21 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(places[_MOST_POINTS], {"count": len(places)})
 
 
-@needs("cachePoint")
-def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find cache points directly after a document that Claude receives as text (every format but PDF)."""
-    for n, m, _ in asked.blocks("cachePoint"):
-        if asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf":
-            yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m})
+points_after_a_file: Final = in_places(
+    "cachePoint", breaks=lambda asked, n, m: asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf"
+)
+"""Finds cache points directly after a document that Claude receives as text (every format but PDF)."""
 
+points_after_a_thought: Final = in_places(
+    "cachePoint", breaks=lambda asked, n, m: "reasoningContent" in asked.block(n, m - 1)
+)
+"""Finds cache points directly after reasoning."""
 
-@needs("cachePoint")
-def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find cache points directly after reasoning."""
-    for n, m, _ in asked.blocks("cachePoint"):
-        if "reasoningContent" in asked.block(n, m - 1):
-            yield RuleViolation(at(n, m, "cachePoint"))
+points_after_nothing: Final = in_places("cachePoint", breaks=lambda asked, n, m: m == 0)
+"""Finds cache points at the beginning of a message."""
 
-
-@needs("cachePoint")
-def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find cache points at the beginning of a message."""
-    for n, m, _ in asked.blocks("cachePoint"):
-        if m == 0:
-            yield RuleViolation(at(n, m, "cachePoint"))
-
-
-@needs("toolConfig")
-def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find cache points in the list of tools."""
-    for k, tool in enumerate(asked.tools):
-        if "cachePoint" in tool:
-            yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": k})
+points_among_tools: Final = in_tools(lambda tool: "cachePoint" in tool, "cachePoint")
+"""Finds cache points in the list of tools."""
 
 
 @needs("toolConfig", "system", "cachePoint")

@@ -9,7 +9,7 @@ from typing import Final
 
 from converse_harness.bedrock.models import MODELS
 from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
-from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
     MODEL,
@@ -183,7 +183,7 @@ OTHER_FAMILIES: Final = (
         "some_results_have_no_images",
         "the result of a tool for models other than Claude, Nova and Llama 4 has no image",
         "This model doesn't support the image field for user messages. Remove image and try again.",
-        media.in_results("image"),
+        in_results("image"),
         (
             reported("can1357/oh-my-pi#11681", "2026-09-11", "GPT 5.6"),
             reported("anomalyco/opencode#49443", "2026-09-17", "GPT 5.6, GPT 6, Pixtral and others"),

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_shown, needs
+from converse_harness.bedrock.rules.asked import (
+    Finder,
+    RuleRequest,
+    RuleViolation,
+    at,
+    in_places,
+    in_results,
+    in_shown,
+    needs,
+)
 
 
 def is_in_s3(block: Mapping[str, Any]) -> bool:
@@ -18,18 +27,6 @@ def is_in_s3(block: Mapping[str, Any]) -> bool:
 def any_of(kind: str) -> Finder:
     """Make a Finder that yields all blocks of this kind in messages and tool results."""
     return in_shown(kind, lambda _: True)
-
-
-def in_results(kind: str) -> Finder:
-    """Make a Finder that yields all blocks of this kind in tool results."""
-
-    @needs("toolResult")
-    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        for n, m, k, inner in asked.in_results():
-            if kind in inner:
-                yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}"))
-
-    return find
 
 
 _MAX_DOCUMENTS: Final = 5
@@ -64,13 +61,10 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(path)
 
 
-@needs("document")
-def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find documents in messages without a text."""
-    with_text = {n for n, _, _ in asked.blocks("text")}
-    for n, m, _ in asked.blocks("document"):
-        if n not in with_text:
-            yield RuleViolation(at(n, m, "document"))
+without_text: Final = in_places(
+    "document", breaks=lambda asked, n, m: all("text" not in block for block in asked.messages[n]["content"])
+)
+"""Finds documents in messages without a text."""
 
 
 def is_for_citations(document: Mapping[str, Any]) -> bool:
@@ -79,13 +73,8 @@ def is_for_citations(document: Mapping[str, Any]) -> bool:
     return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 
 
-@needs("toolResult")
-def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find documents and videos in S3 inside tool results."""
-    for n, m, k, inner in asked.in_results():
-        for kind in ("document", "video"):
-            if is_in_s3(inner.get(kind, {})):
-                yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}.source.s3Location"), {"n": n, "m": m})
+results_with_files_in_s3: Final = in_results("document", "video", breaks=is_in_s3, path=".source.s3Location")
+"""Finds documents and videos in S3 inside tool results."""
 
 
 @needs("document")

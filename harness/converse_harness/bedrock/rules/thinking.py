@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_contents, in_request, needs
 
 _LEAST_BUDGET: Final = 1024
 
@@ -63,10 +63,5 @@ def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(at(last - 1, 0), {"n": last - 1, "found": called})
 
 
-@needs("reasoningContent")
-def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages that contain reasoning and nothing else."""
-    thought = {n for n, _, _ in asked.blocks("reasoningContent")}
-    for n in sorted(thought):
-        if all("reasoningContent" in block for block in asked.messages[n]["content"]):
-            yield RuleViolation(at(n, None, "content"))
+nothing_but_thoughts: Final = in_contents("reasoningContent", lambda kinds: kinds == {"reasoningContent"})
+"""Finds messages that contain reasoning and nothing else."""

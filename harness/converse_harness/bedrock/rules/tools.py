@@ -6,7 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
+from converse_harness.bedrock.rules.asked import (
+    Finder,
+    RuleRequest,
+    RuleViolation,
+    at,
+    in_contents,
+    in_places,
+    in_request,
+    in_results,
+    in_tools,
+    needs,
+)
 
 _CLIENT_TYPES: Final = (None, "tool_use")
 """The recorded values of `type` in tool uses and tool results for tools that the client runs. For its own tools, the
@@ -14,13 +25,10 @@ service sets other values: `server_tool_use` for a use, and for example `nova_gr
 """
 
 
-@needs("toolUse", "toolResult")
-def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find tool uses and tool results in a request without a toolConfig."""
-    if "toolConfig" not in asked.body:
-        for kind in ("toolUse", "toolResult"):
-            for n, m, _ in asked.blocks(kind):
-                yield RuleViolation(at(n, m, kind))
+tools_without_config: Final = in_places(
+    "toolUse", "toolResult", breaks=lambda asked, n, m: "toolConfig" not in asked.body
+)
+"""Finds tool uses and tool results in a request without a toolConfig."""
 
 
 def duplicates(kind: str) -> Finder:
@@ -73,29 +81,14 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
     return found
 
 
-@needs("toolResult")
-def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find tool results whose JSON is not an object."""
-    for n, m, k, content in asked.in_results():
-        if "json" in content and not isinstance(content["json"], Mapping):
-            yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
+results_that_are_no_objects: Final = in_results("json", breaks=lambda value: not isinstance(value, Mapping))
+"""Finds tool results whose JSON is not an object."""
 
+texts_beside_uses: Final = in_contents("toolUse", lambda kinds: "text" in kinds)
+"""Finds messages that contain both a tool use and a text."""
 
-@needs("toolUse")
-def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages that contain both a tool use and a text."""
-    uses = {n for n, _, _ in asked.blocks("toolUse")}
-    for n, _, _ in asked.blocks("text"):
-        if n in uses:
-            yield RuleViolation(at(n, None, "content"), {"n": n})
-
-
-@needs("toolResult")
-def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages that contain a tool result and another block; cache points are allowed."""
-    for n in sorted({n for n, _, _ in asked.blocks("toolResult")}):
-        if {kind for block in asked.messages[n]["content"] for kind in block} - {"toolResult", "cachePoint"}:
-            yield RuleViolation(at(n, None, "content"), {"n": n})
+blocks_beside_results: Final = in_contents("toolResult", lambda kinds: bool(kinds - {"toolResult", "cachePoint"}))
+"""Finds messages that contain a tool result and another block; cache points are allowed."""
 
 
 def choices(kind: str) -> Finder:
@@ -129,9 +122,5 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
             seen.add(name)
 
 
-@needs("toolConfig")
-def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find tools whose name contains a hyphen."""
-    for n, tool in enumerate(asked.tools):
-        if "-" in tool.get("toolSpec", {}).get("name", ""):
-            yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
+names_with_hyphens: Final = in_tools(lambda tool: "-" in tool.get("toolSpec", {}).get("name", ""), "toolSpec.name")
+"""Finds tools whose name contains a hyphen."""
