@@ -5,8 +5,12 @@ For values that a test writes in Python, the module `bedrock.findings` has guard
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, cast
+
+Steps = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -59,3 +63,41 @@ def mapped(value: Any, change: Callable[[str, Any], Any]) -> Any:
     if is_object(value):
         return {name: change(name, each) for name, each in value.items()}
     return [change("", each) for each in value] if is_array(value) else value
+
+
+def parsed_json(text: str | bytes, otherwise: Any = None) -> Any:
+    """Return the value of a JSON text; `otherwise` if the text is not JSON, or is nested too deeply.
+
+    >>> parsed_json("[1]"), parsed_json("[1")
+    ([1], None)
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
+def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
+    """Yield each value in a JSON value that is neither object nor array, after its path, in order.
+
+    >>> list(leaves({"a": [1, {"b": "x"}]}))
+    [(('a', 0), 1), (('a', 1, 'b'), 'x')]
+    """
+    waiting = [(path, value)]
+    while waiting:  # without recursion, because a request may be nested very deeply
+        path, value = waiting.pop()
+        if is_object(value):
+            waiting += reversed([((*path, name), each) for name, each in value.items()])
+        elif is_array(value):
+            waiting += reversed([((*path, index), each) for index, each in enumerate(value)])
+        else:
+            yield path, value
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """A path in dotted notation, with indexes in brackets.
+
+    >>> path_text(("messages", 2, "content", 0, "text"))
+    'messages[2].content[0].text'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")

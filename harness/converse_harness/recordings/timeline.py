@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.json_values import member_of, objects_of
+from converse_harness.json_values import member_of, objects_of, parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
@@ -85,7 +85,7 @@ def answered(exchange: RecordedExchange) -> Iterator[TimelineRow]:
 def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
     at: int = head["t"]
     text = body.decode(errors="replace")
-    parsed = _parsed(text)
+    parsed = parsed_json(text, text)
     if head["status"] >= 400:
         message = member_of(parsed, "message")
         said = message if isinstance(message, str) else text
@@ -144,7 +144,7 @@ class _Stream:
         self._label, self._pieces, self._start = "", [], {}
         if label == "tool_use":
             text = "".join(piece.text for piece in pieces)
-            yield _tool_use(start, _parsed(text) if text else {}, pieces[0].at)
+            yield _tool_use(start, parsed_json(text, text) if text else {}, pieces[0].at)
         elif label:
             yield TimelineRow(label, tuple(pieces))
 
@@ -254,10 +254,3 @@ def _row(label: str, at: int | None, text: str) -> TimelineRow:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
