@@ -20,7 +20,7 @@ import pytest
 
 from converse_harness import reply
 from converse_harness.cli import main
-from converse_harness.cli.loading import CannotServe, Watcher, load
+from converse_harness.cli.serve import CannotServe, Watcher, load
 from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
 from tests.untraced import untraced
 

@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import recording
 from converse_harness.cli import main
-from converse_harness.cli.loading import CannotServe, counted_in, load
+from converse_harness.cli.serve import CannotServe, counted_in, load
 from converse_harness.recordings.play import Playing
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of

@@ -18,13 +18,7 @@ from converse_harness.recordings import leaks, media
 from converse_harness.recordings.check import illegal, problems_of
 from converse_harness.recordings.keys import said
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.read import (
-    DamagedRecording,
-    Rows,
-    session_of,
-    text_of_file,
-    violations,
-)
+from converse_harness.recordings.read import DamagedRecording, Rows, session_of, text_of_file, violations
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.secrets import mask
 

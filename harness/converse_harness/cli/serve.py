@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import os
 import queue
 import sys
+import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness.bedrock.rules import LEVELS
-from converse_harness.cases import CASES
-from converse_harness.cli.loading import CannotServe, Watcher, counted_in, load, load_case
+from converse_harness.cases import CASES, Case
 from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
-from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed
+from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed, counted
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
-from converse_harness.errors import ReplyError, one_of
+from converse_harness.endpoint.script import Replies, Script
+from converse_harness.errors import DamagedData, ReplyError, one_of
 from converse_harness.recordings.matching import MATCHES
+from converse_harness.recordings.play import recording
+from converse_harness.reply.reply import Reply
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
@@ -179,3 +185,117 @@ def _reload(path: Path, fake: ServerFake, **played: Any) -> None:
     else:
         fake.endpoint.script = script
         printer.now(f"{path} has changed: serving {counted_in(script)} from the beginning", BOLD)
+
+
+# The script that is served
+
+_EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
+
+
+class CannotServe(ReplyError):
+    """The file or the case cannot be served; the message states the place and the reason."""
+
+
+def load_case(case: Case) -> Script:
+    """Return a script that answers every call with the case's replies: in order, then from the first one again.
+
+    Raises CannotServe if a server cannot send one of the replies.
+    """
+    replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
+    try:
+        for reply in replies:
+            reply.check_transport("server")
+    except ReplyError as error:
+        raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
+    in_turn = cycle(replies)
+
+    def next_of_the_case(call: Call) -> Reply:
+        return next(in_turn)
+
+    script = Script()
+    script.fallback.add(replies if len(replies) == 1 else [next_of_the_case], endless=True)
+    return script
+
+
+def load(path: Path, **played: Any) -> Script:
+    """Return the script of a recording, or run a Python file and return its script. Raises CannotServe.
+
+    `played` contains the options `match` and `pace` of a recording, with the values of the marker `converse_recording`.
+    """
+    loaded = Script()
+    if path.suffix == ".jsonl":
+        try:
+            loaded.add([recording(path, **played).check()])
+        except (DamagedData, ReplyError) as error:
+            raise CannotServe(str(error)) from error
+        return loaded
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
+    script = _run(path, source).get("script")
+    if isinstance(script, Script):
+        return script
+    if isinstance(script, Replies):
+        script = [script]
+    if not isinstance(script, list | tuple):
+        came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
+        raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {_EXAMPLE}")
+    for index, responder in enumerate(cast("list[object]", script)):
+        try:
+            loaded.add([responder])
+        except ReplyError as error:
+            raise CannotServe(f"{path}: script[{index}]: {error}") from error
+    return loaded
+
+
+def _run(path: Path, source: bytes) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as `python FILE` does, so that the file can import modules beside it
+    try:
+        exec(compile(source, str(path), "exec"), namespace)
+    except (Exception, SystemExit) as error:
+        # The message names the innermost line of the user's own file in the traceback.
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        message = str(error)
+        if isinstance(error, SyntaxError):
+            message = error.msg
+            lines += [error.lineno] if error.filename == str(path) else []
+        where = f"{path}:{lines[-1]}" if lines else str(path)
+        raise CannotServe(f"{where}: {': '.join(filter(None, (type(error).__name__, message)))}") from error
+    return namespace
+
+
+def counted_in(script: Script) -> str:
+    """Describe a script by its numbers of replies, recordings and exchanges."""
+    exchanges = sum(len(queue.slots) for queue in script.recordings)
+    replies = sum(1 for _ in script.slots()) - exchanges
+    parts: list[str] = []
+    if replies or not script.recordings:
+        parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
+    if script.recordings:
+        parts.append(f"{counted(len(script.recordings), 'recording')} ({counted(exchanges, 'exchange')})")
+    return " and ".join(parts)
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Detects changes of a file by its modification time, size and inode."""
+
+    path: Path
+    seen: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.changed()
+
+    def changed(self) -> bool:
+        """Whether the file exists and has changed since the previous call of this method."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return False  # the file is missing for a moment while an editor replaces it
+        now = (status.st_mtime_ns, status.st_size, status.st_ino)
+        before, self.seen = self.seen, now
+        return now != before
