@@ -346,5 +346,5 @@ _TABLE: Final = (
     ),
 )
 
-RESPONSE_FAULTS: Final[Mapping[str, ResponseFault]] = {fault.name: fault for fault in _TABLE}
+RESPONSE_FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in _TABLE}
 """All faults except those in the order of events, by name."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final, TypeGuard
 
-from converse_harness.json_values import is_array, is_object, mapped, object_of, parsed_json
+from converse_harness.json_values import is_array, is_object, leaves, mapped, object_of, parsed_json
 from converse_harness.recordings.compare import aligned
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import Line
@@ -134,18 +135,10 @@ def _is_id(key: str, value: object) -> TypeGuard[str]:
     return key in _IDS and isinstance(value, str)
 
 
-def _ids(value: Any) -> Iterator[str]:
-    """The ids in a line of an answer, or in a value of such a line, ordered by key and index."""
-    if is_object(value):
-        for key in sorted(value):
-            each = value[key]
-            if _is_id(key, each):
-                yield each
-            else:
-                yield from _ids(each)
-    elif is_array(value):
-        for each in value:
-            yield from _ids(each)
+def _ids(line: Line) -> list[str]:
+    """The ids in a line of an answer, ordered by their paths."""
+    found = sorted(leaves(line), key=itemgetter(0))
+    return [each for path, each in found if _is_id(str(path[-1]), each)]
 
 
 def _outlines_with_ids(value: Any) -> list[str]:

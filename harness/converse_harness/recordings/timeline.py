@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.findings import is_array, is_object
@@ -224,26 +224,23 @@ def _texts(blocks: object, between: str = " ") -> str:
 
 def _delta(delta: Mapping[str, Any]) -> tuple[str, str] | None:
     """The label and the text of a delta; None for a delta of an unknown form."""
-    match delta:
-        case {"text": str(text)}:
-            return "text", text
-        case {"reasoningContent": {"text": str(text)}}:
-            return "reasoning", text
-        case {"reasoningContent": {"signature": str()}}:
-            return "reasoning", _SIGNED
-        case {"reasoningContent": {"redactedContent": str(data)}}:
-            return "reasoning", _redacted(data)
-        case {"toolUse": {"input": str(text)}}:
-            return "tool_use", text
-        case {"toolResult": [*results]}:
-            return "tool_result", _texts(results)
-        case {"citation": cited} if is_object(cited):
-            return "citation", f"{_cited(cited)}\n"
-        case _:
-            return None
+    for path, kind, label, text in _DELTAS:
+        if isinstance(value := member_of(delta, *path), kind):
+            return label, text(value)
+    return None
 
 
 _SIGNED: Final = " (signed)"
+_DELTAS: Final[Sequence[tuple[tuple[str, ...], type, str, Callable[[Any], str]]]] = (
+    (("text",), str, "text", str),
+    (("reasoningContent", "text"), str, "reasoning", str),
+    (("reasoningContent", "signature"), str, "reasoning", lambda _: _SIGNED),
+    (("reasoningContent", "redactedContent"), str, "reasoning", _redacted),
+    (("toolUse", "input"), str, "tool_use", str),
+    (("toolResult",), list, "tool_result", _texts),
+    (("citation",), dict, "citation", lambda cited: f"{_cited(cited)}\n"),
+)
+"""For each form of a delta: the path of its value, the type of the value, the label, and how the value is shown."""
 _ONE_LINE: Final = 60
 _LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
 

@@ -80,10 +80,7 @@ class Reply:
             )
         _check_name(f"fails_after({events!r}, {exception!r})", exception)
         shape = exception[:1].upper() + exception[1:]
-        body = {
-            "message": usual(shape) if message is None else message,
-            **members,
-        }
+        body = {"message": usual(shape) if message is None else message, **members}
         if strict:
             bedrock.check(exceptions[exception].name, body, root=exception)
         return self._failing("fails_after", events, {exception: body}, strict=strict)
