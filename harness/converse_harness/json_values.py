@@ -6,7 +6,8 @@ For values that a test writes in Python, the module `bedrock.findings` has guard
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
 Steps = tuple[str | int, ...]
@@ -101,3 +102,28 @@ def path_text(path: Sequence[str | int]) -> str:
     'messages[2].content[0].text'
     """
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def is_deeper(value: Any, deepest: int) -> bool:
+    """Whether JSON has more than `deepest` nested levels.
+
+    >>> is_deeper([{"a": []}], 2), is_deeper([{"a": []}], 3)
+    (True, False)
+    """
+    level: list[Any] = [value]
+    for _ in range(deepest):
+        if not level:
+            return False
+        level = [inner for outer in level for inner in _inside(outer)]
+    return any(is_object(each) or is_array(each) for each in level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if is_object(value) else value if is_array(value) else ()
+
+
+def repeated(pairs: Sequence[tuple[str, Any]]) -> list[str]:
+    """The keys that occur more than once among the pairs of a JSON object, which `json` passes to a hook."""
+    if len(dict(pairs)) == len(pairs):
+        return []
+    return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]

@@ -274,11 +274,6 @@ def block_kinds() -> tuple[str, ...]:
     return tuple(streamable())
 
 
-def _faulty(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
-    cases = strategies.faulty_replies(kinds=kinds, transports=[transport], operations=[operation])
-    return cases.map(lambda case: case.reply)
-
-
 PROPERTIES: Final[Mapping[str, Property]] = {
     each.name: each
     for each in (
@@ -300,7 +295,9 @@ PROPERTIES: Final[Mapping[str, Property]] = {
             "any_fault",
             "Any answer with exactly one breach of the protocol, anywhere.",
             "Fail, or read what is clear; never take a part for whole, run no tool that is not clear, never hang.",
-            _faulty,
+            lambda kinds, operation, transport: strategies.faulty_replies(
+                kinds=kinds, transports=[transport], operations=[operation]
+            ).map(lambda case: case.reply),
         ),
     )
 }

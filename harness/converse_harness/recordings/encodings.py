@@ -52,10 +52,6 @@ def _unwrap(text: str) -> str:
     return "".join([*made, text[done:]])
 
 
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_unescaped, text)
-
-
 def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2]
     if code:
@@ -64,7 +60,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
-    ("escaped", ("\\",), _unescape),
+    ("escaped", ("\\",), lambda text: _ESCAPE.sub(_unescaped, text)),
     ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("wrapped", ("\n",), _unwrap),

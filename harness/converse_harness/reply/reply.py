@@ -148,7 +148,8 @@ class Reply:
             )
         placement = self._placed(fault, after)
         recorded = None if isinstance(fault, OrderFault) else self.recorded
-        return replace(self, placements=tuple(sorted((*self.placements, placement), key=_level)), recorded=recorded)
+        placed = sorted((*self.placements, placement), key=lambda each: FAULT_LEVELS.index(each.fault.level))
+        return replace(self, placements=tuple(placed), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
         if isinstance(fault, OrderFault):
@@ -299,7 +300,3 @@ def _check_name(call: str, name: str) -> None:
             f"{call}: a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
             "x-amzn-ErrorType."
         )
-
-
-def _level(placement: FaultPlacement) -> int:
-    return FAULT_LEVELS.index(placement.fault.level)
