@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_object, member_of, object_of, repeated
-from converse_harness.recordings.unpacking import GZIP, MAX_FILE, CannotUnpack, unpack
+from converse_harness.recordings.encodings import GZIP, MAX_FILE, CannotUnpack, unpack
 
 _VERSION: Final = 1
 

@@ -15,12 +15,12 @@ from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_object, member_of, parsed_json
 from converse_harness.recordings.capture import JSON, STREAM, CapturedExchange, exchange_lines
 from converse_harness.recordings.cassettes import CannotImport, Interaction, check_tool, kind_of, read_cassette
+from converse_harness.recordings.encodings import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
 from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.safe import said_of_masked
-from converse_harness.recordings.unpacking import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
