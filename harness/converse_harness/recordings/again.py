@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any, Final, TypeGuard
 
 from converse_harness.json_values import is_array, is_object, leaves, mapped, object_of, parsed_json
@@ -137,8 +136,7 @@ def _is_id(key: str, value: object) -> TypeGuard[str]:
 
 def _ids(line: Line) -> list[str]:
     """The ids in a line of an answer, ordered by their paths."""
-    found = sorted(leaves(line), key=itemgetter(0))
-    return [each for path, each in found if _is_id(str(path[-1]), each)]
+    return [each for _, each in sorted((path, each) for path, each in leaves(line) if _is_id(str(path[-1]), each))]
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
