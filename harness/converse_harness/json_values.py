@@ -6,8 +6,13 @@ object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, cast
+
+Steps = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -60,3 +65,66 @@ def mapped(value: Any, change: Callable[[str, Any], Any]) -> Any:
     if is_object(value):
         return {name: change(name, each) for name, each in value.items()}
     return [change("", each) for each in value] if is_array(value) else value
+
+
+def parsed_json(text: str | bytes, otherwise: Any = None) -> Any:
+    """Return the value of a JSON text; `otherwise` if the text is not JSON, or is nested too deeply.
+
+    >>> parsed_json("[1]"), parsed_json("[1")
+    ([1], None)
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
+def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
+    """Yield each value in a JSON value that is neither object nor array, after its path, in order.
+
+    >>> list(leaves({"a": [1, {"b": "x"}]}))
+    [(('a', 0), 1), (('a', 1, 'b'), 'x')]
+    """
+    waiting = [(path, value)]
+    while waiting:  # without recursion, because a request may be nested very deeply
+        path, value = waiting.pop()
+        if is_object(value):
+            waiting += reversed([((*path, name), each) for name, each in value.items()])
+        elif is_array(value):
+            waiting += reversed([((*path, index), each) for index, each in enumerate(value)])
+        else:
+            yield path, value
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """A path in dotted notation, with indexes in brackets.
+
+    >>> path_text(("messages", 2, "content", 0, "text"))
+    'messages[2].content[0].text'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def is_deeper(value: Any, deepest: int) -> bool:
+    """Whether JSON has more than `deepest` nested levels.
+
+    >>> is_deeper([{"a": []}], 2), is_deeper([{"a": []}], 3)
+    (True, False)
+    """
+    level: list[Any] = [value]
+    for _ in range(deepest):
+        if not level:
+            return False
+        level = [inner for outer in level for inner in _inside(outer)]
+    return any(is_object(each) or is_array(each) for each in level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if is_object(value) else value if is_array(value) else ()
+
+
+def repeated(pairs: Sequence[tuple[str, Any]]) -> list[str]:
+    """The keys that occur more than once among the pairs of a JSON object, which `json` passes to a hook."""
+    if len(dict(pairs)) == len(pairs):
+        return []
+    return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -202,19 +202,20 @@ def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
     for value in own if "..." in text else ():
         for found in re.finditer(re.escape(value[:_SHOWN]), text):
             start = found.start()
-            end = start + _common(value, text[start : start + len(value)])
+            end = start + common_length(value, text[start : start + len(value)])
             if text.startswith("...", end):
                 yield start, end
         for found in re.finditer(re.escape(value[-_SHOWN:]), text):
             end = found.end()
-            start = end - _common(value[::-1], text[max(end - len(value), 0) : end][::-1])
+            start = end - common_length(value[::-1], text[max(end - len(value), 0) : end][::-1])
             if text.endswith("...", 0, start):
                 yield start, end
 
 
-def _common(one: str, other: str) -> int:
-    """The length of the common beginning of two texts."""
-    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), len(other))
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """The length of the common beginning of two texts or lists of texts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def mask(text: str, own: Collection[str] | None = None) -> str:

@@ -14,8 +14,8 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
-from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement
+from converse_harness.faults import FAULTS
+from converse_harness.faults.model import FAULT_LEVELS, IN_PROCESS, TRANSPORTS, Fault, FaultPlacement
 from converse_harness.faults.order import OrderFault
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness.cli import main
+from converse_harness.json_values import path_text
 from converse_harness.recordings.compare import (
     ABSENT,
     Compared,
@@ -23,7 +24,6 @@ from converse_harness.recordings.compare import (
     aligned,
     compare,
     differences,
-    path_text,
     shown,
 )
 from converse_harness.recordings.lines import Line

@@ -99,7 +99,7 @@ def test_every_member_of_what_is_compressed_is_searched(before: int) -> None:
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=4))
 def test_all_members_together_are_unpacked_to_the_limit(sizes: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encodings, "_MAX_DECODED", 100)
+        patch.setattr(encodings, "MAX_BODY", 100)
         ((_, inner),) = encodings.unpacked(b"".join(gzip.compress(bytes(size), mtime=0) for size in sizes))
     assert len(inner) == min(sum(sizes), 100)
 

@@ -19,9 +19,9 @@ from vcr.request import Request as VcrRequest
 
 from converse_harness import fake_converse, recording
 from converse_harness.recordings.cassettes import CannotImport, read_cassette
+from converse_harness.recordings.encodings import CannotUnpack, unpack
 from converse_harness.recordings.import_cassettes import ImportVerdict, import_cassette
 from converse_harness.recordings.replies import RecordedExchange
-from converse_harness.recordings.unpacking import CannotUnpack, unpack
 from tests.recordings.hand_made import (
     ANSWER,
     ASKED,

@@ -268,7 +268,7 @@ def test_of_many_secrets_ten_are_listed() -> None:
 
 
 def test_of_what_is_compressed_only_so_much_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encodings, "_MAX_DECODED", 1000)
+    monkeypatch.setattr(encodings, "MAX_BODY", 1000)
     bomb = bytes(10_000_000)
     assert [len(data) for _, data in encodings.unpacked(gzip.compress(bomb))] == [1000]
     assert [len(data) for _, data in encodings.unpacked(in_zip("x" * 10_000_000))] == [1000]

@@ -16,6 +16,7 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.bedrock.guardrails import POLICIES
 from converse_harness.cases import CASES, FAMILIES, Case, Catalogue, UnknownCase
 from converse_harness.cases.case import snake
+from converse_harness.faults.model import IN_PROCESS
 from converse_harness.reply import failures
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import ERROR_FRAME
@@ -60,7 +61,7 @@ def test_there_are_many() -> None:
 
 def test_every_fault_is_a_case() -> None:
     for name, fault in faults.FAULTS.items():
-        if not fault.transports & faults.IN_PROCESS:
+        if not fault.transports & IN_PROCESS:
             assert (name, name in CASES) == ("stale_connection", False)  # it meets a second call, over a socket
             continue
         assert [placement.fault.name for placement in CASES[name].reply.placements] == [fault.name]

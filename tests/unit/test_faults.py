@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.faults.model import (
-    DURATIONS,
-    FAULT_LEVELS,
-    GARBAGE,
-    JSON,
-    TRANSPORTS,
-    Fault,
-    ResponseFault,
-    Transport,
-)
+from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, TRANSPORTS, Fault, Transport
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
+from converse_harness.faults.response import GARBAGE, JSON, ResponseFault
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 from converse_harness.stream.http import Chunk, HttpResponse, Request

@@ -11,8 +11,8 @@ from converse_harness.bedrock.families import ERRORS, OVERFLOW_IN_STREAM, OVERFL
 from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION, Case, Made, snake
 from converse_harness.cases.messages import ANSWER, SIGNED, reasoned
 from converse_harness.cases.tools import TOOL
-from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import Fault, FaultLevel
+from converse_harness.faults import FAULTS
+from converse_harness.faults.model import IN_PROCESS, Fault, FaultLevel
 from converse_harness.faults.order import OrderFault
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS

@@ -14,17 +14,12 @@ from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
 from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, Printer, counted, plain, recordings_in
 from converse_harness.errors import DamagedData
+from converse_harness.json_values import repeated
 from converse_harness.recordings import leaks, media
-from converse_harness.recordings.check import illegal, problems_of
+from converse_harness.recordings.check import illegal, problems_of, violations
 from converse_harness.recordings.keys import said
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.read import (
-    DamagedRecording,
-    Rows,
-    session_of,
-    text_of_file,
-    violations,
-)
+from converse_harness.recordings.read import DamagedRecording, Rows, session_of, text_of_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.secrets import mask
 
@@ -154,11 +149,8 @@ def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
         twice: list[str] = []
 
         def note(pairs: list[tuple[str, Any]], twice: list[str] = twice) -> dict[str, Any]:
-            made = dict(pairs)
-            if len(made) < len(pairs):
-                names = [name for name, _ in pairs]
-                twice += dict.fromkeys(name for name in names if names.count(name) > 1)
-            return made
+            twice += repeated(pairs)
+            return dict(pairs)
 
         json.loads(row, object_pairs_hook=note)
         for name in twice:
@@ -175,7 +167,8 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
     for exchange in session.exchanges:
         for fault in exchange.faults:
             yield exchange.at, "fault", fault
-    held = [(problem.line, problem.text) for problem in violations(session)]
+    found = (problem for exchange in session.exchanges for problem in violations(exchange, session.header))
+    held = [(problem.line, problem.text) for problem in found]
     for line, text in held:
         yield line, "illegal", text
     for exchange in session.exchanges:

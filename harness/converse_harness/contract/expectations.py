@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import converse_strategies as strategies
 from converse_harness import bedrock
@@ -13,6 +12,7 @@ from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import FaultPlacement
 from converse_harness.faults.order import OrderFault
+from converse_harness.json_values import is_object, parsed_json
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -148,11 +148,8 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
 
 def parsed(text: str) -> Any:
     """Parse a tool's input. An empty text becomes {}; a text that is not a JSON object is returned unchanged."""
-    try:
-        value: object = json.loads(text or "{}")
-    except ValueError:
-        return text
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else text
+    value = parsed_json(text or "{}")
+    return value if is_object(value) else text
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
@@ -280,11 +277,6 @@ def block_kinds() -> tuple[str, ...]:
     return tuple(streamable())
 
 
-def _faulty(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
-    cases = strategies.faulty_replies(kinds=kinds, transports=[transport], operations=[operation])
-    return cases.map(lambda case: case.reply)
-
-
 PROPERTIES: Final[Mapping[str, Property]] = {
     each.name: each
     for each in (
@@ -306,7 +298,9 @@ PROPERTIES: Final[Mapping[str, Property]] = {
             "any_fault",
             "Any answer with exactly one breach of the protocol, anywhere.",
             "Fail, or read what is clear; never take a part for whole, run no tool that is not clear, never hang.",
-            _faulty,
+            lambda kinds, operation, transport: strategies.faulty_replies(
+                kinds=kinds, transports=[transport], operations=[operation]
+            ).map(lambda case: case.reply),
         ),
     )
 }

@@ -22,8 +22,9 @@ from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.faults.model import Change, FaultPlacement, ResponseFault
+from converse_harness.faults.model import Change, FaultPlacement
 from converse_harness.faults.order import rearranged
+from converse_harness.faults.response import ResponseFault
 from converse_harness.reply.body import (
     METADATA,
     UNNAMED_TOOL_USE,

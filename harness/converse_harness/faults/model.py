@@ -5,15 +5,12 @@ The named faults are in `converse_harness.faults`. A Reply stores each of its fa
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
 from typing import Any, Final, Literal, get_args
 
 from converse_harness.errors import ReplyError
-from converse_harness.stream.frames import PRELUDE_LENGTH
-from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
+from converse_harness.stream.http import HttpResponse
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
 """The level at which a fault breaks the protocol. A reply has at most one fault per level.
@@ -47,6 +44,7 @@ is about the older release with that number."""
 FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 EVERY_TRANSPORT: Final = frozenset(TRANSPORTS)
+IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
 
 Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
@@ -95,13 +93,6 @@ class Fault:
         printer.text(repr(self))
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ResponseFault(Fault):
-    """A fault of any level except the order of events; `on_stream` applies it to a streaming response."""
-
-    on_stream: Change = field(kw_only=True)
-
-
 DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
 """The default durations of the timed faults, in seconds."""
 
@@ -147,191 +138,3 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     if type(chosen) is not int or not 0 <= chosen <= most:
         raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {events} events; 0 to {most}.")
     return FaultPlacement(fault, chosen, events)
-
-
-Cut = Callable[[bytes], int]
-
-GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
-JSON: Final = b'{"message":"This is JSON, and a stream of events is due."}'
-
-_ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
-"""The names of the headers of successful responses; `send_nothing` drops all others."""
-
-_HEADERS_LENGTH: Final = slice(4, 8)
-
-
-def in_prelude(frame: bytes) -> int:
-    """Return the number of bytes up to the middle of the prelude."""
-    return PRELUDE_LENGTH // 2
-
-
-def in_headers(frame: bytes) -> int:
-    """Return the number of bytes up to the middle of the headers."""
-    return PRELUDE_LENGTH + int.from_bytes(frame[_HEADERS_LENGTH]) // 2
-
-
-def in_middle(data: bytes) -> int:
-    """Return the number of bytes up to the middle of the frame."""
-    return len(data) // 2
-
-
-def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
-    """Return a Change that applies `change` to the chunks of a stream. Each chunk contains one frame."""
-    return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
-
-
-def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool = False) -> Change:
-    """Return a Change that applies `change` to the first frame after the fault's position.
-
-    If `is_last` is true, all frames after the changed frame are dropped.
-    """
-
-    def changed(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-        yield from islice(chunks, placement.after)
-        for following in islice(chunks, 1):
-            yield change(following, placement)
-        if not is_last:
-            yield from chunks
-
-    return _on_frames(changed)
-
-
-def cut(cut: Cut) -> Change:
-    """Return a Change that cuts the first frame after the fault's position and drops all later frames.
-
-    The HTTP response ends normally.
-    """
-    return _on_next(lambda chunk, _: Chunk(chunk.data[: cut(chunk.data)], chunk.delay), is_last=True)
-
-
-def flip(place: int | None) -> Change:
-    """Return a Change that flips the lowest bit of one byte in the first frame after the fault's position.
-
-    `place` is the index of the byte in the frame; None is the last byte.
-    """
-
-    def flipped(chunk: Chunk, _: FaultPlacement) -> Chunk:
-        data = bytearray(chunk.data)
-        data[-1 if place is None else place] ^= 1
-        return chunk._replace(data=bytes(data))
-
-    return _on_next(flipped)
-
-
-PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
-"""The index of the last byte of the prelude's CRC in a frame."""
-
-
-def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-    for chunk in chunks:
-        delay = chunk.delay
-        for place in range(len(chunk.data) - 1):
-            yield Chunk(chunk.data[place : place + 1], delay)
-            delay = 0.0
-        yield chunk._replace(data=chunk.data[-1:], delay=delay)
-
-
-def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-    listed = list(chunks)
-    events = [event for chunk in listed for event in (chunk.event, *chunk.more) if event is not None]
-    data = b"".join(chunk.data for chunk in listed)
-    if data:
-        yield Chunk(data, sum(chunk.delay for chunk in listed), events[0] if events else None, tuple(events[1:]))
-
-
-add_garbage: Final = _on_frames(lambda chunks, _: chain(chunks, [Chunk(GARBAGE)]))
-send_bytewise: Final = _on_frames(_bytewise)
-send_together: Final = _on_frames(_together)
-
-
-def send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return a 200 response without a body. A streaming response keeps its header `Transfer-Encoding: chunked`."""
-    changes = {"Content-Length": "0"}
-    kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in _ORDINARY_HEADERS)
-    return replace(response, status=200, headers=kept, chunks=())
-
-
-def send_json(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return a 200 response with a JSON body instead of the stream."""
-    changes = {"Content-Type": "application/json", "Transfer-Encoding": str(len(JSON))}
-    return replace(response, headers=_with_length(response.headers, changes), chunks=(Chunk(JSON),))
-
-
-def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return the response with a Content-Length one byte larger than its body. The connection closes after the body."""
-    chunks = tuple(response.chunks)
-    promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
-    changes = {"Content-Length": promised, "Transfer-Encoding": promised}
-    return replace(
-        response,
-        headers=_with_length(response.headers, changes),
-        chunks=chunks,
-        broken=response.broken or "connection closed",
-    )
-
-
-def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the headers with these values replaced, and with Transfer-Encoding renamed to Content-Length."""
-    names = {"Transfer-Encoding": "Content-Length"}
-    return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
-
-
-_end_here: Final = _on_frames(lambda chunks, placement: islice(chunks, placement.after))
-
-
-def break_stream(broken: Break, change: Change = _end_here) -> Change:
-    """Return a Change that applies `change` and then breaks the connection.
-
-    The default `change` drops all frames after the fault's position.
-    """
-    return lambda response, placement: replace(change(response, placement), broken=broken)
-
-
-def break_body(broken: Break) -> Change:
-    """Return a Change that breaks the connection in the middle of a body that is not a stream.
-
-    The Content-Length remains the length of the whole body.
-    """
-
-    def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-        (chunk,) = response.chunks
-        data = chunk.data[: int(len(chunk.data) * placement.part)]
-        return replace(response, chunks=(Chunk(data, chunk.delay),), broken=broken)
-
-    return breaking
-
-
-def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Stall a stream at the fault's position, for the fault's duration or for ever."""
-    seconds = placement.fault.seconds or math.inf
-    if seconds == math.inf:
-        return break_stream("stalled")(response, placement)
-
-    later = _on_next(lambda chunk, _: chunk._replace(delay=chunk.delay + seconds))
-    return later(response, placement)
-
-
-def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Stall a body that is not a stream at the fault's position, for the fault's duration or for ever."""
-    seconds = placement.fault.seconds or math.inf
-    if seconds == math.inf:
-        return break_body("stalled")(response, placement)
-    (chunk,) = response.chunks
-    at = int(len(chunk.data) * placement.part)
-    parts = (Chunk(chunk.data[:at], chunk.delay), Chunk(chunk.data[at:], seconds))
-    return replace(response, chunks=tuple(part for part in parts if part.data))
-
-
-def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Delay the whole response, including its head, by the fault's duration."""
-    return replace(response, wait=response.wait + (placement.fault.seconds or 0.0))
-
-
-def leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Mark the response as stale: the whole response is sent, but the next request on the same connection fails."""
-    return replace(response, stale=True)
-
-
-def give_no_answer(failure: ConnectionFailure) -> Change:
-    """Return a Change that replaces the whole answer with this connection failure."""
-    return lambda response, placement: HttpResponse(0, (), (), failure)

@@ -10,6 +10,7 @@ import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from converse_harness.errors import ReplyError
@@ -17,6 +18,9 @@ from converse_harness.faults import positions
 from converse_harness.faults.model import FAILS, HANDS_OUT, PARSER, SKIPS, Fault, FaultLevel, FaultPlacement, Place
 from converse_harness.faults.positions import Event, Events, Where
 from converse_harness.stream.grammar import kind
+
+Stream = list[dict[str, Any]]
+"""The events of a stream, which a fault may change."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,13 +36,13 @@ class OrderFault(Fault):
     botocore: str = field(default=HANDS_OUT, kw_only=True)
     refusal: str
     where: Where
-    rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
+    rewrite: Callable[[Stream, int], Stream]
 
     def applicable_at(self, events: Events) -> list[int]:
         """Return the positions at which the fault can be applied in a legal stream; empty if there are none."""
         return [place for place in range(len(events)) if self.where(events, place)]
 
-    def apply_at(self, events: Events, position: int) -> list[dict[str, Any]]:
+    def apply_at(self, events: Events, position: int) -> Stream:
         """Return a new stream with the fault at this position. Raises ReplyError if the fault is not possible there.
 
         >>> from converse_harness import chunk
@@ -74,68 +78,53 @@ class OrderFault(Fault):
         return FaultPlacement(self, chosen, len(events))
 
 
-def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
+def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> Stream:
     """Return the events with the order fault applied. For a fault of another level, return the events unchanged."""
     listed, fault = [dict(event) for event in events], placement.fault
     return fault.apply_at(listed, placement.after) if isinstance(fault, OrderFault) else listed
 
 
-def _drop(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+def _drop(events: Stream, position: int) -> Stream:
     return events[:position] + events[position + 1 :]
 
 
-def _repeat(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+def _repeat(events: Stream, position: int) -> Stream:
     return [*events[: position + 1], copy.deepcopy(events[position]), *events[position + 1 :]]
 
 
-def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+def _swap(events: Stream, position: int) -> Stream:
     return [*events[:position], events[position + 1], events[position], *events[position + 2 :]]
 
 
-def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that inserts an event after the position. A delta gets the contentBlockIndex at the position."""
-
-    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
-        (name,) = event
-        given = copy.deepcopy(event)
-        if name == "contentBlockDelta":
-            (at,) = events[position].values()
-            given[name]["contentBlockIndex"] = at["contentBlockIndex"]
-        return [*events[: position + 1], given, *events[position + 1 :]]
-
-    return rewrite
+def _insert(event: dict[str, Any], events: Stream, position: int) -> Stream:
+    """Insert an event after the position. A delta gets the contentBlockIndex at the position."""
+    (name,) = event
+    given = copy.deepcopy(event)
+    if name == "contentBlockDelta":
+        (at,) = events[position].values()
+        given[name]["contentBlockIndex"] = at["contentBlockIndex"]
+    return [*events[: position + 1], given, *events[position + 1 :]]
 
 
-def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
-        edit(events[position])
-        return events
-
-    return rewrite
+def _change(edit: Callable[[dict[str, Any]], None], events: Stream, position: int) -> Stream:
+    edit(events[position])
+    return events
 
 
-def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that adds `by` to each contentBlockIndex, beginning with the event at the position."""
-
-    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
-        for place in range(position, len(events)):
-            if positions.of_block(events, place):
-                (members,) = events[place].values()
-                members["contentBlockIndex"] += by
-        return events
-
-    return rewrite
+def _renumber(by: int, events: Stream, position: int) -> Stream:
+    """Add `by` to each contentBlockIndex, beginning with the event at the position."""
+    for place in range(position, len(events)):
+        if positions.of_block(events, place):
+            (members,) = events[place].values()
+            members["contentBlockIndex"] += by
+    return events
 
 
-def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Return a rewrite that moves the stream's only event of this type to the place directly after the position."""
-
-    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
-        (moved,) = (event for event in events if name in event)
-        rest = [event for event in events if event is not moved]
-        return [*rest[: position + 1], moved, *rest[position + 1 :]]
-
-    return rewrite
+def _move(name: str, events: Stream, position: int) -> Stream:
+    """Move the stream's only event of this type to the place directly after the position."""
+    (moved,) = (event for event in events if name in event)
+    rest = [event for event in events if event is not moved]
+    return [*rest[: position + 1], moved, *rest[position + 1 :]]
 
 
 def _index_of_next(event: dict[str, Any]) -> None:
@@ -169,7 +158,7 @@ _TABLE: Final = (
         "A messageStart comes again.",
         "is messageStart ",
         positions.anywhere,
-        _insert({"messageStart": {"role": "assistant"}}),
+        partial(_insert, {"messageStart": {"role": "assistant"}}),
     ),
     OrderFault(
         "no_message_stop",
@@ -190,7 +179,7 @@ _TABLE: Final = (
         "The messageStop comes in a block.",
         "is messageStop in",
         positions.before_the_one("messageStop", positions.in_block),
-        _move("messageStop"),
+        partial(_move, "messageStop"),
     ),
     OrderFault(
         "no_metadata",
@@ -211,7 +200,7 @@ _TABLE: Final = (
         "The metadata comes before messageStop.",
         "is metadata (where|in)",
         positions.before_the_one("metadata", positions.before_the_end),
-        _move("metadata"),
+        partial(_move, "metadata"),
     ),
     OrderFault(
         "cut_off",
@@ -254,73 +243,81 @@ _TABLE: Final = (
         "blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, positions.between_blocks, _swap
     ),
     OrderFault(
-        "index_skipped", "A contentBlockIndex is left out.", "the next block is", positions.opening, _renumber(1)
+        "index_skipped",
+        "A contentBlockIndex is left out.",
+        "the next block is",
+        positions.opening,
+        partial(_renumber, 1),
     ),
     OrderFault(
         "index_repeated",
         "A block has the contentBlockIndex of the last.",
         "the next block is",
         positions.opening_later,
-        _renumber(-1),
+        partial(_renumber, -1),
     ),
     OrderFault(
         "index_of_another_block",
         "An event has the contentBlockIndex of another block than the open one.",
         "the open block is",
         positions.in_open_block,
-        _change(_index_of_next),
+        partial(_change, _index_of_next),
     ),
     OrderFault(
         "no_index",
         "A contentBlockIndex is missing.",
         "has contentBlockIndex None",
         positions.of_block,
-        _change(_no_index),
+        partial(_change, _no_index),
     ),
     OrderFault(
-        "delta_after_block", "A delta comes after its block.", "the next block is", positions.CLOSE, _insert(_TEXT)
+        "delta_after_block",
+        "A delta comes after its block.",
+        "the next block is",
+        positions.CLOSE,
+        partial(_insert, _TEXT),
     ),
     OrderFault(
         "text_in_tool_use",
         "A text delta comes in a toolUse block.",
         r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
         positions.is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
-        _insert(_TEXT),
+        partial(_insert, _TEXT),
     ),
     OrderFault(
         "tool_input_in_text",
         "A toolUse delta comes in a block of text.",
         r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
         positions.is_a("contentBlockDelta.text"),
-        _insert(_TOOL_INPUT),
+        partial(_insert, _TOOL_INPUT),
     ),
     OrderFault(
         "citation_after_text",
         "A citation comes after the text that it supports.",
         r"is contentBlockDelta\.citation in block \d+ \((text|cited)\)",
         positions.is_a("contentBlockDelta.text"),
-        _insert(_CITATION),
+        partial(_insert, _CITATION),
     ),
     OrderFault(
         "reasoning_after_signature",
         "Reasoning goes on after its signature.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(signed\)",
         positions.is_a("contentBlockDelta.reasoningContent.signature"),
-        _insert(_REASONING),
+        partial(_insert, _REASONING),
     ),
     OrderFault(
         "reasoning_after_redacted",
         "Reasoning text comes in a block that is redacted.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(redacted\)",
         positions.is_a("contentBlockDelta.reasoningContent.redactedContent"),
-        _insert(_REASONING),
+        partial(_insert, _REASONING),
     ),
     OrderFault(
         "event_after_exception",
         "Events follow an exception frame.",
         "after an exception frame, which ends a stream",
         positions.not_last,
-        _insert({"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
+        partial(_insert, {"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
         botocore=FAILS,
     ),
     OrderFault(
@@ -328,7 +325,7 @@ _TABLE: Final = (
         "An event has a type that is not in the model.",
         "is ping ",
         positions.anywhere,
-        _insert({"ping": {}}),
+        partial(_insert, {"ping": {}}),
         botocore=SKIPS,
     ),
     OrderFault(
@@ -336,21 +333,21 @@ _TABLE: Final = (
         "An event has no key.",
         "^no key in one event",
         positions.one_type,
-        _change(lambda event: event.clear()),
+        partial(_change, lambda event: event.clear()),
     ),
     OrderFault(
         "event_of_two_types",
         "An event has two keys.",
         "^'.*' and '.*' in one event",
         positions.one_type,
-        _change(lambda event: event.update({"messageStart" if "metadata" in event else "metadata": {}})),
+        partial(_change, lambda event: event.update({"messageStart" if "metadata" in event else "metadata": {}})),
     ),
     OrderFault(
         "start_without_member",
         "The start of a block is an empty union.",
         "contentBlockStart.start is {}; it has exactly one",
         positions.START,
-        _change(lambda event: event["contentBlockStart"].update(start={})),
+        partial(_change, lambda event: event["contentBlockStart"].update(start={})),
         botocore=PARSER,
     ),
     OrderFault(
@@ -358,7 +355,7 @@ _TABLE: Final = (
         "A delta is an empty union.",
         "contentBlockDelta.delta is {}; it has exactly one",
         positions.DELTA,
-        _change(lambda event: event["contentBlockDelta"].update(delta={})),
+        partial(_change, lambda event: event["contentBlockDelta"].update(delta={})),
         botocore=PARSER,
     ),
     OrderFault(
@@ -366,7 +363,7 @@ _TABLE: Final = (
         "A delta is a union of two members.",
         r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
         positions.DELTA,
-        _change(_two_deltas),
+        partial(_change, _two_deltas),
         botocore=PARSER,
     ),
     OrderFault(
@@ -374,7 +371,7 @@ _TABLE: Final = (
         "A delta's reasoningContent is an empty union.",
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
         positions.is_a("contentBlockDelta.reasoningContent"),
-        _change(lambda event: event["contentBlockDelta"]["delta"].update(reasoningContent={})),
+        partial(_change, lambda event: event["contentBlockDelta"]["delta"].update(reasoningContent={})),
         botocore=PARSER,
     ),
 )

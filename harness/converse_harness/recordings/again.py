@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
-from converse_harness.json_values import is_array, is_object, mapped
+from converse_harness.json_values import is_array, is_object, leaves, mapped, object_of, parsed_json
 from converse_harness.recordings.compare import aligned
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import Line
+from converse_harness.recordings.matching import canonical
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
@@ -51,7 +51,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
             made += [call, *answer]
             continue
         old_call, *old_answer = before[pairs[number]]
-        same = _text(call | {"call": 0}) == _text(old_call | {"call": 0})
+        same = canonical(call | {"call": 0}) == canonical(old_call | {"call": 0})
         made.append(old_call | {"call": call["call"]} if same else call)
         made += _answer(old_answer, answer, names)
     same = made[1:] == list(old[1:]) and made[0] | {"recorded": ""} == old[0] | {"recorded": ""}
@@ -68,7 +68,7 @@ def _fingerprint(exchange: Sequence[Line]) -> str:
     """An exchange as text, without the request's body and without the values that differ in each recording."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
-    return "\n".join([_text(asked), *map(_outline, answer)])
+    return "\n".join([canonical(asked), *map(_outline, answer)])
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
@@ -134,24 +134,15 @@ def _is_id(key: str, value: object) -> TypeGuard[str]:
     return key in _IDS and isinstance(value, str)
 
 
-def _ids(value: Any) -> Iterator[str]:
-    """The ids in a line of an answer, or in a value of such a line, ordered by key and index."""
-    if is_object(value):
-        for key in sorted(value):
-            each = value[key]
-            if _is_id(key, each):
-                yield each
-            else:
-                yield from _ids(each)
-    elif is_array(value):
-        for each in value:
-            yield from _ids(each)
+def _ids(line: Line) -> list[str]:
+    """The ids in a line of an answer, ordered by their paths."""
+    return [each for _, each in sorted((path, each) for path, each in leaves(line) if _is_id(str(path[-1]), each))]
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
     """Each object with ids in a line of an answer, as a text without the ids. The order is by key and index."""
     if is_object(value):
-        own = [_text(_without_chance(value))] if _IDS & value.keys() else []
+        own = [canonical(_without_chance(value))] if _IDS & value.keys() else []
         value = [value[key] for key in sorted(value)]
     else:
         own = []
@@ -163,7 +154,7 @@ def _outline(line: Line) -> str:
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])
-    return _text(made)
+    return canonical(made)
 
 
 def _without_chance(value: Any) -> Any:
@@ -172,14 +163,5 @@ def _without_chance(value: Any) -> Any:
 
 def _payload(text: str) -> Any:
     """The members of a payload in order, without padding and ids. A payload that is no JSON object stays a text."""
-    try:
-        sent: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    members: Mapping[str, Any] = sent if is_object(sent) else {}
+    members = object_of(parsed_json(text))
     return [[key, _without_chance(value)] for key, value in members.items() if key != "p"] or text
-
-
-def _text(value: object) -> str:
-    """JSON text that is equal for equal values: the order of keys does not matter, and 1, 1.0 and true differ."""
-    return json.dumps(value, sort_keys=True)

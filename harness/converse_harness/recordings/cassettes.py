@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object, member_of, object_of
-from converse_harness.recordings.unpacking import GZIP, MAX_FILE, CannotUnpack, unpack
+from converse_harness.json_values import is_array, is_object, member_of, object_of, repeated
+from converse_harness.recordings.encodings import GZIP, MAX_FILE, CannotUnpack, unpack
 
 _VERSION: Final = 1
 
@@ -135,12 +135,9 @@ def _yaml(text: str, path: Path) -> Any:
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in made if keys.count(key) > 1)
-        raise ValueError(f"an object has the key {twice[:40]!r} twice")
-    return made
+    if twice := repeated(pairs):
+        raise ValueError(f"an object has the key {twice[0][:40]!r} twice")
+    return dict(pairs)
 
 
 def _interactions(document: Any, path: Path, lines: Mapping[str, Sequence[int]]) -> Iterator[Interaction]:

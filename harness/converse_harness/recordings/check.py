@@ -213,7 +213,7 @@ def is_newer(header: Line) -> bool:
     return _version(header.get("botocore")) > _version(bedrock.botocore_version())
 
 
-def other_models(header: Line) -> Collection[FindingKind]:
+def _other_models(header: Line) -> Collection[FindingKind]:
     """The kinds of findings to ignore in a recording because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else _NEWER if made > here else _OLDER
@@ -237,6 +237,14 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
             yield 1, f"{operation.name} answers with a body, not with an event stream."
         else:
             yield from _stream_problems(exchange, operation, allowing)
+
+
+def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
+    """A problem for each thing that AWS would not have sent in an answer; none if its call declares `faults`."""
+    if not exchange.faults:
+        advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
+        for offset, text in illegal(exchange, _other_models(header)):
+            yield Problem(exchange.at + offset, text, advice)
 
 
 def _version(text: object) -> tuple[int, ...]:

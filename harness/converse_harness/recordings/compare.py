@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from converse_harness.json_values import is_array, is_object, mapped
+from converse_harness.json_values import Steps, is_array, is_object, mapped, path_text
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.secrets import mask
-
-Step = str | int
-Path = tuple[Step, ...]
-"""The keys and indexes that lead to a value."""
+from converse_harness.secrets import common_length, mask
 
 
 class _Absent:
@@ -45,10 +41,10 @@ class Difference(NamedTuple):
     indexes in `path` if earlier list items were added or removed.
     """
 
-    path: Path
+    path: Steps
     old: Any
     new: Any
-    was: Path
+    was: Steps
 
 
 class Pair(NamedTuple):
@@ -67,9 +63,7 @@ class Pair(NamedTuple):
         return self.new or 0 if self.old is None else self.old, self.old or 0 if self.new is None else self.new
 
 
-def differences(
-    old: object, new: object, path: tuple[Step, ...] = (), was: tuple[Step, ...] = ()
-) -> Iterator[Difference]:
+def differences(old: object, new: object, path: Steps = (), was: Steps = ()) -> Iterator[Difference]:
     """The places where two JSON values differ. An added or removed list item does not make the later items differ.
 
     An index in a path is an index of the new list, or of the old list if the item was removed. 1, 1.0 and true are
@@ -124,8 +118,8 @@ def _aligned(
     first, *others = keys
     before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
     # Two long lists usually have a long common beginning and a long common end, which need no search.
-    start = _alike(before, after)
-    stop = _alike(before[start:][::-1], after[start:][::-1])
+    start = common_length(before, after)
+    stop = common_length(before[start:][::-1], after[start:][::-1])
     yield from map(Pair, olds[:start], news[:start])
     middle, other = before[start : len(before) - stop], after[start : len(after) - stop]
     matcher = SequenceMatcher(None, middle, other, autojunk=max(len(middle), len(other)) > _MANY)
@@ -138,12 +132,6 @@ def _aligned(
     yield from map(Pair, olds[len(olds) - stop :], news[len(news) - stop :])
 
 
-def _alike(before: Sequence[str], after: Sequence[str]) -> int:
-    """The length of the common beginning of two sequences."""
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((number for number, (one, other) in pairs if one != other), min(len(before), len(after)))
-
-
 def _outline(value: object) -> str:
     """The role and keys of an object, or the type of another value. Edits inside the object do not change this text."""
     if is_object(value):
@@ -152,16 +140,6 @@ def _outline(value: object) -> str:
 
 
 # The display of differences
-
-
-def path_text(path: Sequence[Step]) -> str:
-    """A path in dotted notation, with indexes in brackets.
-
-    >>> path_text(("messages", 2, "content", 0, "text"))
-    'messages[2].content[0].text'
-    """
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".")
 
 
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
@@ -175,7 +153,7 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     before, after = _flat(old), _flat(new)
     if before == after and isinstance(old, str) and isinstance(new, str):
         after = f"{after} (another one)"
-    start = max(0, _alike(before, after) - _BEFORE)
+    start = max(0, common_length(before, after) - _BEFORE)
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0
     return (

@@ -9,13 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import Steps, is_array, is_object, parsed_json
 from converse_harness.recordings.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
 
 _DEPTH: Final = 6
 """The maximum number of nested encodings that are decoded."""
-
-Path = tuple[str | int, ...]
 
 
 class View(NamedTuple):
@@ -27,7 +25,7 @@ class View(NamedTuple):
 
     text: str
     line: int
-    path: Path
+    path: Steps
     form: tuple[str, ...] = ()
     binary: bool = False
 
@@ -84,11 +82,11 @@ def views_of(line: Any, number: int) -> Iterator[View]:
     A value with a name is yielded as `name: value`. The name is the key of the value, the key of the list around it, or
     the first item of a pair whose second item is the value.
     """
-    stack: list[tuple[Any, Path, str]] = [(line, (), "")]
+    stack: list[tuple[Any, Steps, str]] = [(line, (), "")]
     while stack:
         value, path, name = stack.pop()
         if is_object(value):
-            later: list[tuple[Any, Path, str]] = []
+            later: list[tuple[Any, Steps, str]] = []
             data = value.get("data")
             if value.get("type") == "Buffer" and is_array(data):
                 yield from _buffer(data, number, (*path, "data"))
@@ -127,32 +125,20 @@ _VALUES: Final = ("value", "Value", "values", "Values")
 _PAIR: Final = 2
 
 
-def _buffer(data: list[Any], number: int, path: Path) -> Iterator[View]:
+def _buffer(data: list[Any], number: int, path: Steps) -> Iterator[View]:
     """The texts in bytes that are written as a list of numbers, which is how JavaScript writes a Buffer."""
     if all(type(each) is int and 0 <= each < 256 for each in data):
         for form, text, binary in texts_of(bytes(data)):
             yield View(text, number, path, ("Buffer", *form), binary)
 
 
-def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every string in a JSON value, with its path."""
-    if type(value) is str:
-        yield path, value
-    elif is_object(value):
-        for key, item in value.items():
-            yield from strings(item, (*path, key))
-    elif is_array(value):
-        for index, item in enumerate(value):
-            yield from strings(item, (*path, index))
-
-
-def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
+def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Steps, str]]:
     """The texts that are split over several successive JSON values, joined, each with its path.
 
     Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
     beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
     """
-    joined: dict[tuple[Path, object], list[str]] = {}
+    joined: dict[tuple[Steps, object], list[str]] = {}
     for value in values:
         for place, text in _leaves(value, (), ()):
             joined.setdefault(place, []).append(text)
@@ -161,7 +147,7 @@ def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
             yield path, "".join(texts)
 
 
-def _leaves(value: Any, path: Path, indices: tuple[object, ...]) -> Iterator[tuple[tuple[Path, object], str]]:
+def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tuple[tuple[Steps, object], str]]:
     if is_object(value):
         own = tuple(item for key, item in value.items() if type(item) is int and str(key).lower().endswith("index"))
         for key, item in value.items():
@@ -210,12 +196,7 @@ LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:(?:data:|[\d.]+ ms)[ \t]*)?([{\[].*
 
 def _parsed(text: str) -> Any:
     text = text.strip()
-    if text[:1] + text[-1:] not in ("{}", "[]"):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return parsed_json(text) if text[:1] + text[-1:] in ("{}", "[]") else None
 
 
 _LARGE_NUMBER: Final = 10**9

@@ -1,4 +1,4 @@
-"""Decode encoded or compressed parts of texts and bytes."""
+"""Decode encoded or compressed parts of texts and bytes, within limits: a megabyte can expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -21,8 +22,12 @@ from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 LARGE: Final = 64 * 1024
 """Texts with at least this number of characters are searched one by one; shorter texts are searched together."""
 
-_MAX_DECODED: Final = 64 * 1024 * 1024
-"""The maximum number of bytes that are decompressed from one piece of compressed data."""
+GZIP: Final = b"\x1f\x8b"
+"""The first two bytes of gzip data."""
+
+MAX_BODY: Final = 64 * 1024 * 1024
+MAX_FILE: Final = 512 * 1024 * 1024
+"""The maximum number of bytes of a decompressed body, and of a decompressed file."""
 
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -52,10 +57,6 @@ def _unwrap(text: str) -> str:
     return "".join([*made, text[done:]])
 
 
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_unescaped, text)
-
-
 def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2]
     if code:
@@ -64,7 +65,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
-    ("escaped", ("\\",), _unescape),
+    ("escaped", ("\\",), lambda text: _ESCAPE.sub(_unescaped, text)),
     ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("wrapped", ("\n",), _unwrap),
@@ -205,7 +206,7 @@ _PDF_STREAM: Final = re.compile(rb"stream\r?\n")
 """The beginning of a stream in a PDF. The stream's length may be compressed, so `endstream` is used to find the end."""
 
 _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
-    ("gzip", (b"\x1f\x8b",), lambda: zlib.decompressobj(wbits=31)),
+    ("gzip", (GZIP,), lambda: zlib.decompressobj(wbits=31)),
     ("zlib", (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), zlib.decompressobj),
     ("bz2", (b"BZh",), bz2.BZ2Decompressor),
     ("xz", (b"\xfd7zXZ\0",), lzma.LZMADecompressor),
@@ -213,12 +214,12 @@ _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = 
 
 
 def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
-    """Decompress one member of the data after the other, up to a damaged one or to about _MAX_DECODED bytes."""
+    """Decompress one member of the data after the other, up to a damaged one or to about MAX_BODY bytes."""
     made = b""
-    while data and len(made) < _MAX_DECODED:
+    while data and len(made) < MAX_BODY:
         packed = make()
         try:
-            made += packed.decompress(data, _MAX_DECODED - len(made))
+            made += packed.decompress(data, MAX_BODY - len(made))
         except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
             return made
         data = packed.unused_data if packed.eof else b""
@@ -226,7 +227,7 @@ def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    left = _MAX_DECODED
+    left = MAX_BODY
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for each in archive.infolist():
@@ -236,3 +237,92 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
                 yield "zip", inner
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
         return  # damaged, encrypted, or compressed in a way that Python cannot read
+
+
+# Bodies and files that must be complete: a damaged one is refused
+
+_STEP: Final = 64 * 1024
+"""The maximum number of bytes that the Brotli decoder returns per call."""
+
+
+class CannotUnpack(ValueError):
+    """Compressed data is damaged or too long, or the package that decompresses such data is not installed."""
+
+
+def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
+    """Decompress data in an HTTP content coding of CODINGS. Raises CannotUnpack, also for more than `most` bytes."""
+    try:
+        made = CODINGS[coding](data, most)
+    except ModuleNotFoundError as error:
+        raise CannotUnpack(
+            f"is encoded as {coding}, and the package {error.name}, which reads it, is not installed. Install it: pip "
+            "install 'converse-harness[import]'"
+        ) from None
+    except (zlib.error, EOFError, ValueError, RuntimeError) as error:
+        raise CannotUnpack(f"is no {coding} ({error})") from error
+    if len(made) > most:
+        raise CannotUnpack(f"is longer than {most // (1024 * 1024)} MB once it is unpacked, and no more is")
+    return made
+
+
+def _gzip(data: bytes, most: int) -> bytes:
+    made = b""
+    while data and len(made) <= most:
+        part, data = _inflated(data, 31, most - len(made))
+        made += part
+        data = data.lstrip(b"\0")  # padding after a member
+    return made
+
+
+def _deflate(data: bytes, most: int) -> bytes:
+    try:
+        return _inflated(data, zlib.MAX_WBITS, most)[0]
+    except zlib.error:
+        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send the data without the header of zlib
+
+
+def _inflated(data: bytes, bits: int, most: int) -> tuple[bytes, bytes]:
+    """The content of one stream, at most `most` + 1 bytes, and the data after it."""
+    stream = zlib.decompressobj(bits)
+    made = stream.decompress(data, most + 1)
+    if len(made) <= most and not stream.eof:
+        raise EOFError("it stops in the middle")
+    return made, stream.unused_data
+
+
+def _brotli(data: bytes, most: int) -> bytes:
+    package: Any = import_module("brotli")
+    decoder = package.Decompressor()
+    made = bytearray()
+    try:
+        while True:
+            part: bytes = decoder.process(data, output_buffer_limit=_STEP)
+            made += part
+            if len(made) > most or decoder.is_finished() or not (part or data):
+                break
+            data = b""
+    except package.error as error:
+        raise ValueError(str(error)) from error
+    if len(made) <= most and not decoder.is_finished():
+        raise EOFError("it stops in the middle")
+    return bytes(made)
+
+
+def _zstd(data: bytes, most: int) -> bytes:
+    package: Any = import_module("zstandard")
+    try:
+        with package.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True) as reader:
+            made: bytes = reader.read(most + 1)
+    except package.ZstdError as error:
+        raise ValueError(str(error)) from error
+    return made
+
+
+CODINGS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}
+"""Content coding -> its decoder, called with the data and the limit in bytes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -13,15 +12,15 @@ from typing import Any, Final, Literal
 
 from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object, member_of
+from converse_harness.json_values import is_array, is_object, member_of, parsed_json
 from converse_harness.recordings.capture import JSON, STREAM, CapturedExchange, exchange_lines
 from converse_harness.recordings.cassettes import CannotImport, Interaction, check_tool, kind_of, read_cassette
+from converse_harness.recordings.encodings import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
 from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.safe import said_of_masked
-from converse_harness.recordings.unpacking import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
@@ -257,7 +256,7 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
     if not coding and body.startswith(GZIP):
         coding = "gzip"  # the header was masked; only gzip data begins with these bytes, never JSON or a frame
     # The body may be decoded already, although the header still names an encoding.
-    if not body or coding in ("", "identity") or _frame_length(body, 0) or _parsed(body) is not None:
+    if not body or coding in ("", "identity") or _frame_length(body, 0) or parsed_json(body) is not None:
         return body
     if coding not in CODINGS:
         raise _Unreadable(
@@ -270,14 +269,6 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
         raise _Unreadable(f"the body of its response {error}.") from error
 
 
-def _parsed(body: bytes) -> Any:
-    """The JSON value of a body; None if the body is not JSON."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _kept_headers(
     headers: tuple[tuple[str, str], ...], status: int, pieces: list[tuple[bytes, float]], body: bytes
 ) -> Iterator[tuple[str, str]]:
@@ -288,7 +279,7 @@ def _kept_headers(
         yield "Content-Type", STREAM if status == 200 and _frame_length(pieces[0][0] if pieces else b"", 0) else JSON
     if status >= 400 and "x-amzn-errortype" not in known:
         # Older AWS protocols name an error in its body.
-        name = str(member_of(_parsed(body), "__type") or "").rpartition("#")[2].partition(":")[0]
+        name = str(member_of(parsed_json(body), "__type") or "").rpartition("#")[2].partition(":")[0]
         if ERROR_NAME.fullmatch(name):
             yield "x-amzn-ErrorType", name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converse_harness.json_values import object_of
-from converse_harness.recordings.decoding import Joined, Path, View, in_pieces, levels, strings, views_of
+from converse_harness.json_values import Steps, leaves, object_of, path_text
+from converse_harness.recordings.decoding import Joined, View, in_pieces, levels, views_of
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
@@ -90,12 +90,12 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
             first, events = 0, []
 
 
-def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
+def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
     """The texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
 
     The pieces of a text are deltas of one content block, or bytes that are no whole frame.
     """
-    groups: dict[object, list[tuple[int, Path, str]]] = {}
+    groups: dict[object, list[tuple[int, Steps, str]]] = {}
     for number, line in enumerate(lines, 1):
         if "call" in line:
             yield from groups.values()
@@ -104,8 +104,9 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
             groups.setdefault("bytes", []).append((number, ("bytes",), line["bytes"]))
         elif "contentBlockDelta" in line:
             members = object_of(line["contentBlockDelta"])
-            for path, text in strings(members.get("delta"), ("contentBlockDelta", "delta")):
-                groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
+            for path, text in leaves(members.get("delta"), ("contentBlockDelta", "delta")):
+                if type(text) is str:
+                    groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
     yield from groups.values()
 
 
@@ -135,16 +136,13 @@ def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
     ]
 
 
-def _shown(path: Path, own: Collection[str]) -> str:
+def _shown(path: Steps, own: Collection[str]) -> str:
     """A path in JSON as text; a key that is or contains a secret is masked."""
-    text = "".join(
-        f"[{step}]" if isinstance(step, int) else f".{MASK if _is_secret(step, own) else step[:80]}" for step in path
-    )
-    return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[0])
-
-
-def _is_secret(key: str, own: Collection[str]) -> bool:
-    return any(True for group in levels([View(key, 0, ())]) for _ in _secrets_in(group, own))
+    steps = [
+        step if isinstance(step, int) else MASK if leaks_in(levels([View(step, 0, ())]), own) else step[:80]
+        for step in path
+    ]
+    return path_text(steps).replace(f".{_AND_AFTER[0]}", _AND_AFTER[0])
 
 
 Change = tuple[int, int, str]

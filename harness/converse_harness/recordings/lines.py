@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Literal, cast, get_args
 
-from converse_harness.bedrock.findings import is_array, is_object, is_utf8
+from converse_harness.bedrock.findings import is_utf8
 from converse_harness.errors import DamagedData
+from converse_harness.json_values import is_deeper
 from converse_harness.stream.events import encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
 from converse_harness.stream.grammar import ERROR_FRAME
@@ -65,24 +66,6 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
     if f"{name}Base64" in line:
         return base64.b64decode(line[f"{name}Base64"])
     return None
-
-
-def is_deeper(value: Any, deepest: int) -> bool:
-    """Whether JSON has more than `deepest` nested levels.
-
-    >>> is_deeper([{"a": []}], 2), is_deeper([{"a": []}], 3)
-    (True, False)
-    """
-    level: list[Any] = [value]
-    for _ in range(deepest):
-        if not level:
-            return False
-        level = [inner for outer in level for inner in _inside(outer)]
-    return any(is_object(each) or is_array(each) for each in level)
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    return value.values() if is_object(value) else value if is_array(value) else ()
 
 
 def compact(value: object) -> bytes:

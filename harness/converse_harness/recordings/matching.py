@@ -70,16 +70,6 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
     return kind
 
 
-def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The kinds of system blocks, sorted and without duplicates."""
-    return sorted({_kind_of(block) for block in objects_of(conversation.get("system"))})
-
-
-def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
-    """The sorted names of the tools that a request offers."""
-    return sorted(map(_tool, objects_of(member_of(conversation, "toolConfig", "tools"))))
-
-
 def _tool(tool: Mapping[str, Any]) -> str:
     kind = _kind_of(tool)
     name = member_of(tool, kind, "name")
@@ -246,9 +236,15 @@ PARTS: Final[Mapping[str, Part]] = {
         lambda asked: _messages_shape(asked.conversation),
         ("shape",),
     ),
-    "system": Part("the kinds of system blocks", lambda asked: _system_shape(asked.conversation), ("shape",)),
+    "system": Part(
+        "the kinds of system blocks",
+        lambda asked: sorted({_kind_of(block) for block in objects_of(asked.conversation.get("system"))}),
+        ("shape",),
+    ),
     "toolConfig.tools": Part(
-        "the names of the tools offered, in any order", lambda asked: _tools_shape(asked.conversation), ("shape",)
+        "the names of the tools offered, in any order",
+        lambda asked: sorted(map(_tool, objects_of(member_of(asked.conversation, "toolConfig", "tools")))),
+        ("shape",),
     ),
     "toolConfig.toolChoice": Part(
         "the kind of toolChoice, and the tool that it names",

@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed
-from converse_harness.json_values import is_array, is_object
-from converse_harness.recordings.compare import ABSENT, Difference, Step, differ, differences, lines_of
+from converse_harness.json_values import leaves, path_text
+from converse_harness.recordings.compare import ABSENT, Difference, differ, differences, lines_of
 from converse_harness.recordings.matching import Match, MatchKey, asked_in, canonical, key, parts, with_accounts_equal
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.body import summarize_block
@@ -157,17 +157,7 @@ def _count(asked: MatchKey) -> int:
 
 def _leaves(asked: MatchKey) -> Counter[str]:
     """Count each value of a request, except objects and lists. The counted text contains the path and the value."""
-    found: Counter[str] = Counter()
-    waiting: list[tuple[str, Any]] = [("", asked.request)]
-    while waiting:
-        path, value = waiting.pop()
-        if is_object(value):
-            waiting += ((f"{path}.{name}", each) for name, each in value.items())
-        elif is_array(value):
-            waiting += ((f"{path}[{number}]", each) for number, each in enumerate(value))
-        else:
-            found[f"{path} {canonical(value)}"] += 1
-    return found
+    return Counter(f"{path_text(path)} {canonical(value)}" for path, value in leaves(asked.request))
 
 
 # The differences from the nearest exchange
@@ -208,7 +198,7 @@ def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Differen
     return difference._replace(old=old, new=new) if differ(old, new) else difference
 
 
-def _at(value: Any, path: Sequence[Step], otherwise: Any) -> Any:
+def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
     """The value at a path; `otherwise` if the path leads to nothing or `otherwise` is ABSENT."""
     if otherwise is ABSENT:
         return ABSENT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from converse_harness.errors import ConverseHarnessError
 from converse_harness.json_values import is_array, is_object, mapped, member_of
 from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
 from converse_harness.recordings.lines import Line, event_as_sent
+from converse_harness.recordings.matching import canonical
 from converse_harness.recordings.media import MARK
 from converse_harness.stream.assemble import assemble
 
@@ -46,11 +46,6 @@ def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
 
 def _starts(lines: Sequence[Line]) -> list[int]:
     return [index for index, line in enumerate(lines) if "call" in line or "part" in line]
-
-
-def _text(value: object) -> str:
-    """JSON text that is equal for equal values; 1, 1.0 and true differ."""
-    return json.dumps(value, sort_keys=True)
 
 
 class _Names:
@@ -87,7 +82,7 @@ class _Names:
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
         """Return the name of a part. If the part is new, its line is added to `parts`."""
-        key = kind, _text(value)
+        key = kind, canonical(value)
         if key not in self._known and kind == MESSAGE and is_object(value) and value.get("role") == "assistant":
             self._know_answers()
         if key not in self._known:
@@ -101,7 +96,7 @@ class _Names:
         self._answers = [current]
         for exchange in before:
             message = message_of(exchange)
-            text = "" if message is None else _text(message)
+            text = "" if message is None else canonical(message)
             if text and MARK not in text:
                 self._known.setdefault((MESSAGE, text), f"{ANSWER} {exchange[0]['call']}")
 

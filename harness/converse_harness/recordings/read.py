@@ -10,22 +10,15 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
 from converse_harness.errors import DamagedData
+from converse_harness.json_values import is_deeper
 from converse_harness.recordings import media
-from converse_harness.recordings.check import (
-    illegal,
-    is_newer,
-    line_problems,
-    other_models,
-    problems_after,
-    problems_of,
-)
+from converse_harness.recordings.check import is_newer, line_problems, problems_after, problems_of, violations
 from converse_harness.recordings.keys import Problem, said
-from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line, is_deeper
+from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line
 from converse_harness.recordings.parts import MissingPart, Parts, exchanges_in
 from converse_harness.recordings.replies import Answer, RecordedExchange, RecordedSession
 
@@ -77,7 +70,7 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
     _refuse(problems_of(lines), path)
     session = session_of(lines)
     if legal:
-        _refuse(violations(session), path)
+        _refuse((each for exchange in session.exchanges for each in violations(exchange, session.header)), path)
     return session
 
 
@@ -98,18 +91,6 @@ def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
-
-
-def violations(session: RecordedSession) -> Iterator[Problem]:
-    """Yield a problem for each violation of AWS's protocol in the answers whose calls declare no `faults`."""
-    return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
-
-
-def _violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    if not exchange.faults:
-        advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
-        for offset, text in illegal(exchange, other_models(header)):
-            yield Problem(exchange.at + offset, text, advice)
 
 
 def _refuse(problems: Iterable[Problem], path: object) -> None:
@@ -288,7 +269,7 @@ class _OpenFile(Rows):
         lines = self._after(at)
         _refuse(problems_after("call", lines, at), self.path)
         exchange = exchange_of([call, *lines], at)
-        _refuse(_violations(exchange, self.header), self.path)
+        _refuse(violations(exchange, self.header), self.path)
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:

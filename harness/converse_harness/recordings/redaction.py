@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
-from converse_harness.recordings.encodings import undone, unpacked
+from converse_harness.recordings.encodings import GZIP, undone, unpacked
 from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
@@ -34,7 +34,6 @@ from converse_harness.recordings.leaks import (
     streamed,
 )
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.recordings.unpacking import GZIP
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
 from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode

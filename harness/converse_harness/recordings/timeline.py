@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.json_values import member_of, objects_of
+from converse_harness.json_values import member_of, objects_of, parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
@@ -85,7 +85,7 @@ def answered(exchange: RecordedExchange) -> Iterator[TimelineRow]:
 def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
     at: int = head["t"]
     text = body.decode(errors="replace")
-    parsed = _parsed(text)
+    parsed = parsed_json(text, text)
     if head["status"] >= 400:
         message = member_of(parsed, "message")
         said = message if isinstance(message, str) else text
@@ -144,7 +144,7 @@ class _Stream:
         self._label, self._pieces, self._start = "", [], {}
         if label == "tool_use":
             text = "".join(piece.text for piece in pieces)
-            yield _tool_use(start, _parsed(text) if text else {}, pieces[0].at)
+            yield _tool_use(start, parsed_json(text, text) if text else {}, pieces[0].at)
         elif label:
             yield TimelineRow(label, tuple(pieces))
 
@@ -224,26 +224,23 @@ def _texts(blocks: object, between: str = " ") -> str:
 
 def _delta(delta: Mapping[str, Any]) -> tuple[str, str] | None:
     """The label and the text of a delta; None for a delta of an unknown form."""
-    match delta:
-        case {"text": str(text)}:
-            return "text", text
-        case {"reasoningContent": {"text": str(text)}}:
-            return "reasoning", text
-        case {"reasoningContent": {"signature": str()}}:
-            return "reasoning", _SIGNED
-        case {"reasoningContent": {"redactedContent": str(data)}}:
-            return "reasoning", _redacted(data)
-        case {"toolUse": {"input": str(text)}}:
-            return "tool_use", text
-        case {"toolResult": [*results]}:
-            return "tool_result", _texts(results)
-        case {"citation": cited} if is_object(cited):
-            return "citation", f"{_cited(cited)}\n"
-        case _:
-            return None
+    for path, kind, label, text in _DELTAS:
+        if isinstance(value := member_of(delta, *path), kind):
+            return label, text(value)
+    return None
 
 
 _SIGNED: Final = " (signed)"
+_DELTAS: Final[Sequence[tuple[tuple[str, ...], type, str, Callable[[Any], str]]]] = (
+    (("text",), str, "text", str),
+    (("reasoningContent", "text"), str, "reasoning", str),
+    (("reasoningContent", "signature"), str, "reasoning", lambda _: _SIGNED),
+    (("reasoningContent", "redactedContent"), str, "reasoning", _redacted),
+    (("toolUse", "input"), str, "tool_use", str),
+    (("toolResult",), list, "tool_result", _texts),
+    (("citation",), dict, "citation", lambda cited: f"{_cited(cited)}\n"),
+)
+"""For each form of a delta: the path of its value, the type of the value, the label, and how the value is shown."""
 _ONE_LINE: Final = 60
 _LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
 
@@ -254,10 +251,3 @@ def _row(label: str, at: int | None, text: str) -> TimelineRow:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
@@ -216,7 +217,10 @@ class SessionWriter:
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
-        call.answered.passed_on = _Taken(captured, call.number)
+        number = call.number  # the functions must not hold the call, which holds them
+        # What has arrived is read again only after more has arrived.
+        read_at = lru_cache(maxsize=1)(lambda *_arrived: _forwarded(captured, number))
+        call.answered.passed_on = lambda: read_at(captured.status, len(captured.pieces), captured.running)
         return ForwardedExchange(call, captured)
 
     def lines(self) -> SafeLines:
@@ -314,32 +318,17 @@ def _unnumbered(exchange: RecordedExchange) -> str:
     return text_of([call | {"call": 0}, *rest])
 
 
-class _Taken:
-    """The part of a forwarded answer that the client has received so far, cached until more arrives."""
-
-    def __init__(self, captured: CapturedExchange, number: int) -> None:
-        self._captured = captured
-        self._number = number
-        self._read: tuple[object, ForwardedCall] | None = None
-
-    def __call__(self) -> ForwardedCall:
-        captured = self._captured
-        now = (captured.status, len(captured.pieces), captured.running)
-        if self._read is None or self._read[0] != now:
-            self._read = now, self._taken()
-        return self._read[1]
-
-    def _taken(self) -> ForwardedCall:
-        captured = self._captured
-        call, head, *rest = exchange_lines(captured, self._number)
-        events = tuple(line for line in rest if "end" not in line)
-        reply = reply_of(RecordedExchange(1, call, head, events))
-        chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
-        times = [line["t"] / 1000 for line in events if not line.get("joined")]
-        taken = tuple(zip(chunks, times, strict=False)) if events else ()
-        whole = _whole(reply.body) if head.get("status") == 200 else None
-        at = captured.pieces[-1][1] if captured.pieces else max(captured.head_at, captured.ended_at)
-        return ForwardedCall(captured.status, taken, whole, _summary(reply) if captured.answered else "", at)
+def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
+    """The part of a forwarded answer that the client has received so far."""
+    call, head, *rest = exchange_lines(captured, number)
+    events = tuple(line for line in rest if "end" not in line)
+    reply = reply_of(RecordedExchange(1, call, head, events))
+    chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
+    times = [line["t"] / 1000 for line in events if not line.get("joined")]
+    taken = tuple(zip(chunks, times, strict=False)) if events else ()
+    whole = _whole(reply.body) if head.get("status") == 200 else None
+    at = captured.pieces[-1][1] if captured.pieces else max(captured.head_at, captured.ended_at)
+    return ForwardedCall(captured.status, taken, whole, _summary(reply) if captured.answered else "", at)
 
 
 def _summary(reply: Reply) -> str:

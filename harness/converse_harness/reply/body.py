@@ -212,11 +212,8 @@ def written(
 
 
 def _written_breach(placement: FaultPlacement) -> Call:
-    return (
-        "broken",
-        (placement.fault,),
-        {} if placement.fault.place == "whole answer" else {"after": placement.after},
-    )
+    options = {} if placement.fault.place == "whole answer" else {"after": placement.after}
+    return "broken", (placement.fault,), options
 
 
 def _written_failure(failure: StreamFailure) -> Call:

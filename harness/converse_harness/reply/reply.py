@@ -80,10 +80,7 @@ class Reply:
             )
         _check_name(f"fails_after({events!r}, {exception!r})", exception)
         shape = exception[:1].upper() + exception[1:]
-        body = {
-            "message": usual(shape) if message is None else message,
-            **members,
-        }
+        body = {"message": usual(shape) if message is None else message, **members}
         if strict:
             bedrock.check(exceptions[exception].name, body, root=exception)
         return self._failing("fails_after", events, {exception: body}, strict=strict)
@@ -152,7 +149,8 @@ class Reply:
             )
         placement = self._placed(fault, after)
         recorded = None if isinstance(fault, OrderFault) else self.recorded
-        return replace(self, placements=tuple(sorted((*self.placements, placement), key=_level)), recorded=recorded)
+        placed = sorted((*self.placements, placement), key=lambda each: FAULT_LEVELS.index(each.fault.level))
+        return replace(self, placements=tuple(placed), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
         if isinstance(fault, OrderFault):
@@ -305,7 +303,3 @@ def _check_name(call: str, name: str) -> None:
             f"{call}: a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
             "x-amzn-ErrorType."
         )
-
-
-def _level(placement: FaultPlacement) -> int:
-    return FAULT_LEVELS.index(placement.fault.level)

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from converse_harness.json_values import is_array, is_object
 from converse_harness.samples import content
-from converse_harness.samples.streaming import METRICS, USAGE
 from converse_harness.stream.chunk import chunk
 from converse_harness.types import exceptions, memory, session
 from converse_harness.types.tools import FunctionTool, ToolContext, run_tools
@@ -79,7 +78,7 @@ ADD_TOOL: Final = {
 }
 
 OBJECTS: Final[Mapping[str, Callable[[], Any]]] = {
-    "ConverseStreamOutput": lambda: chunk(content.MESSAGE, usage=USAGE, metrics=METRICS),
+    "ConverseStreamOutput": lambda: chunk(content.MESSAGE, usage=content.USAGE, metrics=content.METRICS),
     "tools.AgentTool": _agent_tool,
     "tools.ToolFunc": lambda: _get_weather,
     "tools.ToolGenerator": lambda: _agent_tool().stream(fresh(content.TOOL_USE), {}),

@@ -23,15 +23,16 @@ from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.script import describe
 from converse_harness.errors import ConverseHarnessError, ReplyError
 from converse_harness.intercept.fake import Settings
+from converse_harness.json_values import is_deeper
 from converse_harness.secrets import mask
 from converse_harness.server.control.reading import (
+    DEEPEST,
     ControlRefused,
     check_caller,
     check_json,
     known,
     parse,
     to_bytes,
-    too_deep,
 )
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
 from converse_harness.server.mounts import ServerFake
@@ -239,7 +240,7 @@ def _call_json(call: Call) -> dict[str, Any]:
         "system": conversation.get("system", []),
         "toolNames": call.tool_names,
         "lastUserText": call.last_user_text,
-        "body": {} if too_deep(call.body) else call.body,
+        "body": {} if is_deeper(call.body, DEEPEST) else call.body,
         "malformed": call.malformed,
         "headers": dict(call.headers),
         "status": call.status,
@@ -258,7 +259,7 @@ def _dropped(calls: Sequence[Call]) -> int:
 
 def _conversation(call: Call) -> Mapping[str, Any]:
     """Return the part of the body that contains the messages, unchanged; {} if the operation has none."""
-    if call.operation not in CONVERSATIONS or too_deep(call.body):
+    if call.operation not in CONVERSATIONS or is_deeper(call.body, DEEPEST):
         return {}
     if call.operation == "CountTokens":
         return cast("Mapping[str, Any]", call.body.get("input", {}).get("converse", {}))

@@ -15,10 +15,11 @@ from ipaddress import ip_address
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.bedrock.findings import is_array
 from converse_harness.bedrock.service import nearest
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.clients import is_loopback
+from converse_harness.json_values import is_deeper
 from converse_harness.reply.body import shorten
 from converse_harness.stream.http import Request
 
@@ -112,7 +113,7 @@ def parse(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ControlRefused(f"{BODY} is not JSON: {reason}. Send a JSON object, for instance {_EXAMPLE}.") from None
-    if too_deep(parsed):
+    if is_deeper(parsed, DEEPEST):
         raise ControlRefused(f"{BODY} is nested more than {DEEPEST} levels deep. Send a flatter one.")
     return an_object(parsed, "", like=_EXAMPLE)
 
@@ -159,12 +160,6 @@ def came(value: object) -> str:
         return kind if items else f"{kind} without {'members' if isinstance(items, dict) else 'items'}"
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def too_deep(value: object, levels: int = DEEPEST) -> bool:
-    """Whether a JSON value is nested deeper than this many levels."""
-    inner = value.values() if is_object(value) else value if is_array(value) else None
-    return inner is not None and (levels == 0 or any(too_deep(each, levels - 1) for each in inner))
 
 
 def to_bytes(value: object) -> bytes:
