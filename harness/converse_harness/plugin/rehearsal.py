@@ -21,6 +21,7 @@ from typing import Any, Final
 import pytest
 
 import converse_harness
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
@@ -142,30 +143,32 @@ class _TestRehearsal:
         if fake.endpoint.rules == "off":
             self._off = True
             return
-        request = hash((call.operation, call.model_id, call.raw))
+        seen = hash((call.operation, call.model_id, call.raw))
         with self._lock:
-            if request in self._seen:
+            if seen in self._seen:
                 return
-            self._seen.add(request)
+            self._seen.add(seen)
             asked = self._asked.get(call.model_id)
             if asked is None:
                 matching = [index for index, target in enumerate(self._targets) if target.replaces(call.model_id)]
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
+        request = fake.endpoint.asked
+        if request is None or request.body is not call.body:  # another thread has asked meanwhile
+            request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
         but: frozenset[str] = frozenset()
         if call.refusal is not None:
             self._own.append(call)
-            but = own_rules(str(call.operation), call.model_id, call.body, call.stands_for)
+            but = own_rules(request)
         elif call.answered.passed_on is not None or fake.endpoint.script.recordings:
             self._doubtful.append(call)
         refused = list[RefusedCall]()
         line: str | None = None
-        operation = str(call.operation)
         for index in asked.targets:
-            for found in self._targets[index].refusals(operation, call.body, fake.endpoint.rules, but=but):
+            for found in self._targets[index].refusals(request, fake.endpoint.rules, but=but):
                 if line is None:
                     line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
-                refused.append(RefusedCall(index, call.number, operation, found.rule.name, found.message, line))
+                refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message, line))
         if refused:
             with self._lock:
                 asked.refused += refused
