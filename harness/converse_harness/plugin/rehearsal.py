@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 import sysconfig
 import threading
@@ -35,8 +36,8 @@ _SOCKETS: Final = ("server", "asgi")
 _INSTALLED: Final = ("site-packages", "dist-packages")
 
 _OTHERS_CODE: Final = (
-    f"{Path(converse_harness.__file__).parent}/",
-    *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")},
+    f"{Path(converse_harness.__file__).parent}{os.sep}",
+    *{f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib")},
 )
 """Folders with code that is not the user's, beside the folders of installed packages."""
 
@@ -97,7 +98,10 @@ class RehearsalHooks:
         """Take what a test asked out of its report."""
         for name, value in report.user_properties if report.when == "teardown" else ():
             if name == REHEARSED:
-                made = json.loads(str(value))
+                try:
+                    made = json.loads(str(value))
+                except ValueError:  # a secret was masked in it
+                    made = {"asked": {}, "left out": "masked"}
                 asked = {
                     model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused])
                     for model_id, (requests, targets, refused) in made["asked"].items()
@@ -176,9 +180,9 @@ class _TestRehearsal:
     def as_json(self) -> str:
         """What the test asked, as JSON; empty if it asked nothing."""
         left_out: LeftOut = "off" if self._off else ""
-        if any(not _was_recorded(call) or call.status >= _REFUSED for call in self._own):
+        if any(not _was_recorded(call) for call in self._own):
             left_out = "refused"
-        if any(_was_recorded(call) and call.status == _REFUSED for call in self._doubtful):
+        if any(_was_recorded(call) and call.status == _REFUSED for call in (*self._own, *self._doubtful)):
             left_out = "refused"
         if not self._asked and not left_out:
             return ""
