@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint.rehearsal import target_of
 
 
@@ -18,8 +19,9 @@ def test_no_accepted_request_is_refused_of_its_own_model(shared: Path) -> None:
         if entry["status"] == 200 and isinstance(body, dict) and "_prompt_key" not in body:
             operation = known["operation"]
             body = bedrock.read_json(bedrock.operation(operation).input_shape.name, body, recorded=True)
-            target = target_of(unquote(known["request"]["path"].split("/")[2]))
+            asked = RuleRequest(operation, unquote(known["request"]["path"].split("/")[2]), body)
+            target = target_of(asked.model_id)
             unknown += not target.known
-            refused += [(entry["file"], each.rule.name) for each in target.refusals(operation, body)]
+            refused += [(entry["file"], each.rule.name) for each in target.refusals(asked)]
             count += 1
     assert (count, unknown, refused) == (352, 2, [])  # the two are of profiles, whose ARNs do not name their models

@@ -387,3 +387,70 @@ def test_many_rows_are_cut(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["  ... and 3 more, which -v shows"])
     assert result.stdout.str().count(" claude_has_no_temperature  ") == 50
     assert suite.runpytest(f"--converse-as={OPUS}", "-v").stdout.str().count(" claude_has_no_temperature  ") == 53
+
+
+def test_a_report_in_which_a_secret_was_masked_is_left_out(suite: pytest.Pytester) -> None:
+    suite.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_logreport(report):
+            report.user_properties = [(name, value.replace('"', "***", 1)) for name, value in report.user_properties]
+        """
+    )
+    result = suite.runpytest(f"--converse-as={OPUS}", "-k", "accepted or prefill")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["left out: 2 tests with a secret in what would be refused"])
+
+
+def test_the_model_of_the_ini_file_and_of_the_command_line(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it(converse_model): print(converse_model)")
+    project.runpytest().stdout.fnmatch_lines(["*UsageError: the fixture converse_model returns the ini setting *"])
+    project.makeini("[pytest]\nconverse_model = amazon.nova-lite-v1:0\n")
+    project.runpytest("-s").stdout.fnmatch_lines(["*amazon.nova-lite-v1:0*"])
+    project.runpytest("-s", "-o", f"converse_model={OPUS}").stdout.fnmatch_lines([f"*{OPUS}*"])
+
+
+def test_every_example_and_every_async_call_is_rehearsed(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        test_it="""
+        import unittest
+        from agent import ask
+        from converse_harness import HttpxFake, fake_converse, reply
+        from hypothesis import given, settings, strategies as st
+
+        @settings(max_examples=8, database=None, deadline=None)
+        @given(st.floats(0, 1))
+        def test_given(temperature):
+            with fake_converse(reply.text("hi")):
+                ask(temperature=temperature)
+
+        class TestOld(unittest.TestCase):
+            def test_case(self):
+                with fake_converse(reply.text("hi")):
+                    ask(temperature=0.5)
+
+        def test_httpx():
+            import asyncio, httpx
+
+            async def post(fake):
+                async with httpx.AsyncClient(transport=fake.httpx_async_transport) as client:
+                    url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-sonnet-4-5/converse"
+                    message = {"role": "user", "content": [{"text": "hi"}]}
+                    asked = {"messages": [message], "inferenceConfig": {"temperature": 1}}
+                    return await client.post(url, json=asked)  # line 25
+
+            with HttpxFake(reply.text("hi")) as fake:
+                assert asyncio.run(post(fake)).status_code == 200
+        """
+    )
+    result = suite.runpytest(f"--converse-as=*={OPUS}", "-p", "_hypothesis_pytestplugin")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "  test_it.py::TestOld::test_case  call 1  claude_has_no_temperature *agent.py:12",
+            "  test_it.py::test_given          call 1  claude_has_no_temperature *agent.py:12",
+            "  test_it.py::test_httpx          call 1  claude_has_no_temperature *test_it.py:25",
+        ]
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.cli import main
 from converse_harness.endpoint.rehearsal import target_of
 from converse_harness.recordings.read import read
@@ -77,7 +78,7 @@ def test_nothing_is_refused_of_the_samples_as_their_own_models(capsys: pytest.Ca
     for path in SAMPLES.glob("*.jsonl"):
         for each in read(path).exchanges:
             body = bedrock.read_json(f"{each.operation}Request", each.request, recorded=True)
-            assert target_of(each.model_id).refusals(each.operation, body) == []
+            assert target_of(each.model_id).refusals(RuleRequest(each.operation, each.model_id, body)) == []
 
 
 def test_a_pattern_and_several_models(capsys: pytest.CaptureFixture[str]) -> None:

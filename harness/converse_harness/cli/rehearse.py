@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.cli.terminal import (
     BOLD,
     GREEN,
@@ -104,12 +105,13 @@ def _refused(path: Path, exchange: RecordedExchange, report: RehearsalReport) ->
     """What the targets refuse of a request that Bedrock accepted. Raises DamagedData for a request it cannot read."""
     operation = exchange.operation
     body = bedrock.read_json(bedrock.operation(operation).input_shape.name, exchange.request, recorded=True)
+    asked = RuleRequest(operation, exchange.model_id, body)
     # Media may be shortened in a recording, and what Bedrock accepted is worth more than a rule.
-    but = own_rules(operation, exchange.model_id, body)
+    but = own_rules(asked)
     line = f"{path.name}:{exchange.at}"
     return [
         RefusedCall(index, exchange.call["call"], operation, refusal.rule.name, refusal.message, line)
         for index, target in enumerate(report.targets)
         if target.replaces(exchange.model_id)
-        for refusal in target.refusals(operation, body, but=but)
+        for refusal in target.refusals(asked, but=but)
     ]

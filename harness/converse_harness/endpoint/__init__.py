@@ -122,6 +122,8 @@ class Endpoint:
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
         self.handlers: dict[str, Handler] = {}
+        self.asked: RuleRequest | None = None
+        """The latest request that was held to the rules."""
         self.transport: Transport | None = transport
         self.replacing: Replacing | None = None
         """Replaces replies while a test runs once more; None in the test's own run, except to observe."""
@@ -173,7 +175,7 @@ class Endpoint:
             self.notes += history
         refusal, noted = None, list[Refusal]()
         if call.operation in SCRIPTED and call.malformed is None and self.rules != "off":
-            asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
+            self.asked = asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
             refusal, noted = refusal_of(asked, self.rules), [*notes_of(asked)]
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":

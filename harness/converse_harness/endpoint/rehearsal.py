@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Model, Standing, standing, stands_for
@@ -63,24 +63,25 @@ class RehearsalTarget(NamedTuple):
         """Whether the model replaces this model id. A target without a pattern may replace every id."""
         return not self.pattern or fnmatchcase(model_id, self.pattern)
 
-    def refusals(
-        self, operation: str, body: Mapping[str, Any], level: RuleLevel = "default", *, but: Iterable[str] = ()
-    ) -> list[Refusal]:
+    def refusals(self, asked: RuleRequest, level: RuleLevel = "default", *, but: Iterable[str] = ()) -> list[Refusal]:
         """The refusal by each rule that a request breaks if it goes to this model; Bedrock sends only the first.
 
-        `body` is the request's JSON without the model id. `but` are names of rules that are not asked. Of a model
-        without a row nothing is claimed: the list is empty.
+        `but` are names of rules that are not asked. Of a model without a row nothing is claimed: the list is empty.
 
-        >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], "inferenceConfig": {"temperature": 0}}
-        >>> [each.rule.name for each in target_of("us.anthropic.claude-opus-5").refusals("Converse", asked)]
+        >>> body = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], "inferenceConfig": {"temperature": 0}}
+        >>> asked = RuleRequest("Converse", "us.anthropic.claude-sonnet-4-5", body)
+        >>> [each.rule.name for each in target_of("us.anthropic.claude-opus-5").refusals(asked)]
         ['claude_has_no_temperature']
         """
         if not self.known:
             return []
-        asked = RuleRequest(operation, self.model, body, self.stands_for)
         if self.of_all:
             level = "default"  # the model id is not whole, which is refused at the strict level
-        return [each for each in refusals_of(asked, level) if each.rule.name not in but]
+        return [
+            each
+            for each in refusals_of(asked.of_model(self.model, self.stands_for), level)
+            if each.rule.name not in but
+        ]
 
 
 def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTarget:
@@ -136,12 +137,12 @@ def unknown_target(target: RehearsalTarget) -> str:
     )
 
 
-def own_rules(operation: str, model_id: str, body: Mapping[str, Any], model: str = "") -> frozenset[str]:
-    """The names of the rules that refuse a request as it is; `model` is the model behind `model_id` if it has another.
+def own_rules(asked: RuleRequest) -> frozenset[str]:
+    """The names of the rules that refuse a request as it is.
 
     Bedrock accepted some requests that a rule refuses: the recording of an answer is worth more than the rule.
     """
-    return frozenset(each.rule.name for each in refusals_of(RuleRequest(operation, model_id, body, model)))
+    return frozenset(each.rule.name for each in refusals_of(asked))
 
 
 def witness_of(rule: str) -> str:

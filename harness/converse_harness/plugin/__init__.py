@@ -108,8 +108,8 @@ def converse_model(request: pytest.FixtureRequest) -> str:
     model = str(request.config.getini("converse_model"))
     if not model:
         raise pytest.UsageError(
-            "the fixture converse_model has no model id to return. The ini setting converse_model has the id. Add it "
-            "to the ini file, for example converse_model = us.anthropic.claude-sonnet-4-5-20250929-v1:0, or to the "
+            "the fixture converse_model returns the ini setting converse_model, which is not set. Add a model id to "
+            "the ini file, for example converse_model = us.anthropic.claude-sonnet-4-5-20250929-v1:0, or to the "
             "command line: -o converse_model=MODEL."
         )
     return model

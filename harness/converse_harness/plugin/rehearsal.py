@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 import sysconfig
 import threading
@@ -21,6 +22,7 @@ from typing import Any, Final
 import pytest
 
 import converse_harness
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
@@ -35,8 +37,8 @@ _SOCKETS: Final = ("server", "asgi")
 _INSTALLED: Final = ("site-packages", "dist-packages")
 
 _OTHERS_CODE: Final = (
-    f"{Path(converse_harness.__file__).parent}/",
-    *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")},
+    f"{Path(converse_harness.__file__).parent}{os.sep}",
+    *{f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib")},
 )
 """Folders with code that is not the user's, beside the folders of installed packages."""
 
@@ -97,7 +99,10 @@ class RehearsalHooks:
         """Take what a test asked out of its report."""
         for name, value in report.user_properties if report.when == "teardown" else ():
             if name == REHEARSED:
-                made = json.loads(str(value))
+                try:
+                    made = json.loads(str(value))
+                except ValueError:  # a secret was masked in it
+                    made = {"asked": {}, "left out": "masked"}
                 asked = {
                     model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused])
                     for model_id, (requests, targets, refused) in made["asked"].items()
@@ -143,30 +148,32 @@ class _TestRehearsal:
         if fake.endpoint.rules == "off":
             self._off = True
             return
-        request = hash((call.operation, call.model_id, call.raw))
+        seen = hash((call.operation, call.model_id, call.raw))
         with self._lock:
-            if request in self._seen:
+            if seen in self._seen:
                 return
-            self._seen.add(request)
+            self._seen.add(seen)
             asked = self._asked.get(call.model_id)
             if asked is None:
                 matching = [index for index, target in enumerate(self._targets) if target.replaces(call.model_id)]
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
+        request = fake.endpoint.asked
+        if request is None or request.body is not call.body:  # another thread has asked meanwhile
+            request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
         but: frozenset[str] = frozenset()
         if call.refusal is not None:
             self._own.append(call)
-            but = own_rules(str(call.operation), call.model_id, call.body, call.stands_for)
+            but = own_rules(request)
         elif call.answered.passed_on is not None or fake.endpoint.script.recordings:
             self._doubtful.append(call)
         refused = list[RefusedCall]()
         line: str | None = None
-        operation = str(call.operation)
         for index in asked.targets:
-            for found in self._targets[index].refusals(operation, call.body, fake.endpoint.rules, but=but):
+            for found in self._targets[index].refusals(request, fake.endpoint.rules, but=but):
                 if line is None:
                     line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
-                refused.append(RefusedCall(index, call.number, operation, found.rule.name, found.message, line))
+                refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message, line))
         if refused:
             with self._lock:
                 asked.refused += refused
@@ -174,9 +181,9 @@ class _TestRehearsal:
     def as_json(self) -> str:
         """What the test asked, as JSON; empty if it asked nothing."""
         left_out: LeftOut = "off" if self._off else ""
-        if any(not _was_recorded(call) or call.status >= _REFUSED for call in self._own):
+        if any(not _was_recorded(call) for call in self._own):
             left_out = "refused"
-        if any(_was_recorded(call) and call.status == _REFUSED for call in self._doubtful):
+        if any(_was_recorded(call) and call.status == _REFUSED for call in (*self._own, *self._doubtful)):
             left_out = "refused"
         if not self._asked and not left_out:
             return ""
