@@ -13,12 +13,15 @@ from itertools import islice, product
 from typing import Any, Final
 
 from converse_harness.json_schema.checking import broken, kinds
-from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatisfied, key
+from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatisfied, is_schema, key
 from converse_harness.json_schema.scalars import numbers, texts, words
 from converse_harness.json_values import is_array
 
 _SOME: Final = 6
 """The usual number of values that are made for one conjunction; more are made where an array needs them."""
+
+_LARGEST: Final = 1_000
+"""The maximum number of items or members that an array or object is made of because of its minimum."""
 
 _MOST_FORMS: Final = 48
 """The maximum number of combinations of branches that are tried for one conjunction."""
@@ -39,6 +42,8 @@ def least_value(schema: object, *, seed: int = 0, objects: bool = False) -> Any:
     >>> least_value({"properties": {"city": {}, "days": {"minimum": 2}}, "required": ["days"]})
     {'days': 2}
     """
+    if not is_schema(schema):
+        raise Unsatisfied("#", f"is {schema!r}, and a schema is an object, true or false")
     maker = _ValueMaker(seed)
     parts = [SchemaPart("#", schema, schema), *([_OBJECT] if objects else [])]
     try:
@@ -213,6 +218,7 @@ class _ValueMaker:
         """Arrays of the least length, then longer ones, then others of that length."""
         low = max(part.get("minItems", 0) for part in form)
         high = min((part.get("maxItems", low + _SOME) for part in form), default=low)
+        self._check_size(form, "minItems", "minContains")
         inside = [part for part in form for _ in range(part.get("minContains", 1)) if part.get("contains") is not None]
         low = max(low, len(inside))
         unique = any(part.get("uniqueItems", False) for part in form)
@@ -224,6 +230,15 @@ class _ValueMaker:
                     yield made
                 if not unique and length != low:
                     break
+
+    def _check_size(self, form: Parts, *keywords: str) -> None:
+        """Raise Unsatisfied where an array or object of more than _LARGEST parts would have to be made."""
+        for part in form:
+            for keyword in keywords:
+                if part.get(keyword, 0) > _LARGEST:
+                    raise Unsatisfied(
+                        f"{part.path}/{keyword}", f"is {part.get(keyword)}, and {_LARGEST:,} are made at most"
+                    )
 
     def _items(self, form: Parts, length: int, inside: Sequence[SchemaPart], other: int) -> list[Any] | None:
         """An array of this length. `other` is the number of the value to take for the first item, from 0."""
@@ -252,6 +267,7 @@ class _ValueMaker:
         """Objects with the required members, then with more members, then with other values."""
         required = dict.fromkeys(name for part in form for name in part.get("required", ()))
         known = dict.fromkeys(name for part in form for name in part.get("properties", ()))
+        self._check_size(form, "minProperties")
         low = max(part.get("minProperties", 0) for part in form)
         high = min((part.get("maxProperties", 10**6) for part in form), default=10**6)
         if len(self._with_dependents(form, required)) > high:

@@ -140,7 +140,8 @@ class _UserTurn:
         self.body = body
         config = object_of(body.get("toolConfig"))
         specs = [object_of(tool.get("toolSpec")) for tool in objects_of(config.get("tools"))]
-        self.offered = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
+        schemas = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
+        self.offered = {name: {} if schema is None else schema for name, schema in schemas.items()}
         self.choice = object_of(config.get("toolChoice"))
         answers = [*_since_the_text(objects_of(body.get("messages")))][::-1]
         self.answers = len(answers)
