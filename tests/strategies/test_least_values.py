@@ -188,7 +188,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "numbers": ({"type": "integer", "minimum": 3, "maximum": 2}, "#/properties/a/minimum: no number"),
     "fractions": ({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "#/properties/a/exclusiveMinimum"),
-    "types": ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#/properties/a/type: the types"),
+    "types": ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#/properties/a/allOf/0/type: the types"),
     "an enum": ({"type": "string", "enum": [1, 2]}, "#/properties/a/type: no value is found"),
     "a list of nothing": ({"enum": []}, "#/properties/a"),
     "false": (False, "#/properties/a: is false"),

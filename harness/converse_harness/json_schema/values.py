@@ -12,8 +12,9 @@ from hashlib import shake_256
 from itertools import islice, product
 from typing import Any, Final
 
-from converse_harness.json_schema.checking import broken, kinds
-from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatisfied, is_schema, key
+from converse_harness.json_schema.checking import broken
+from converse_harness.json_schema.choices import given_values, is_closed, types_to_try
+from converse_harness.json_schema.parts import SchemaPart, Unsatisfied, is_schema, key
 from converse_harness.json_schema.scalars import numbers, texts, words
 from converse_harness.json_values import is_array
 
@@ -171,48 +172,18 @@ class _ValueMaker:
             yield from self._forms((*added, *more, *rest), (*done, part))
 
     def _candidates(self, form: Parts, count: int) -> Iterator[Any]:
-        given = self._given(form)
-        yield from given
-        if any(is_given in (part.schema if part.schema is not True else ()) for part in form for is_given in _CLOSED):
+        try:
+            given = given_values(form, self._turned)
+            types = () if is_closed(form) else types_to_try(form, self._turned)
+        except Unsatisfied as reason:
+            self._fail(reason, strong=True)
             return
-        for name in self._types(form):
+        yield from given
+        for name in types:
             try:
                 yield from _MAKERS[name](self, form, count)
             except Unsatisfied as reason:
                 self._fail(reason, strong=True)
-
-    def _given(self, form: Parts) -> Sequence[Any]:
-        """The values that the schemas themselves give, the preferred ones first."""
-        schemas = [(part.path, part.schema) for part in form if part.schema is not True]
-        constants = [schema["const"] for _, schema in schemas if "const" in schema]
-        shown = [schema["default"] for _, schema in schemas if "default" in schema]
-        shown += [each for _, schema in schemas if is_array(schema.get("examples")) for each in schema["examples"]]
-        shown += [schema["example"] for _, schema in schemas if "example" in schema]
-        listed = [each for part in form for each in part.get("enum", ())]
-        where = "|".join(path for path, _ in schemas)
-        return [*constants, *self._turned(f"{where}|given", shown), *self._turned(f"{where}|enum", listed)]
-
-    def _types(self, form: Parts) -> Iterable[str]:
-        """The types of values to try, in order: those that `type` lists, then those that the keywords are about."""
-        allowed = frozenset(KINDS)
-        listed: Sequence[str] = ()
-        for part in form:
-            given = part.get("type")
-            if given is not None:
-                allowed &= kinds(given)
-                listed = listed or ([given] if isinstance(given, str) else self._turned(f"{part.path}/type", given))
-        if not allowed:
-            self._fail(
-                Unsatisfied(f"{_path(form)}/type", "the types that are asked for together leave no type"), strong=True
-            )
-        about = [
-            name
-            for name, its in _ABOUT.items()
-            if any(its & {*part.schema} for part in form if part.schema is not True)
-        ]
-        for name in listed or about or _ANY:
-            if TYPES[name] & allowed:
-                yield name
 
     def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
         """Arrays of the least length, then longer ones, then others of that length."""
@@ -364,29 +335,3 @@ _MAKERS: Final[Mapping[str, _Maker]] = {
     "null": lambda maker, form, count: iter([None]),
 }
 """Type -> the function that makes candidates of this type, the preferred ones first."""
-
-_CLOSED: Final = ("const", "enum")
-"""Keywords that list every value."""
-
-_ANY: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
-"""The order in which types are tried where neither `type` nor a keyword chooses."""
-
-_ABOUT: Final[Mapping[str, frozenset[str]]] = {
-    "object": frozenset(
-        [
-            "properties",
-            "required",
-            "additionalProperties",
-            "patternProperties",
-            "minProperties",
-            "maxProperties",
-            "propertyNames",
-            "dependentRequired",
-            "dependentSchemas",
-        ]
-    ),
-    "array": frozenset(["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]),
-    "string": frozenset(["minLength", "maxLength", "pattern", "format"]),
-    "number": frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
-}
-"""Type -> the keywords that are about values of this type."""
