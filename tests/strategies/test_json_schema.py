@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_schema.parts import key
 from converse_strategies import leaves
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
 from converse_strategies.json_schema.breaking import BREAKS
 from converse_strategies.json_schema.compiling import plan
-from converse_strategies.json_schema.reading import ANNOTATIONS, KEYWORDS, Node, compiled, key
+from converse_strategies.json_schema.reading import ANNOTATIONS, KEYWORDS, Node, compiled
 from converse_strategies.json_schema.schemas import LIMITED, SCALARS
 from converse_strategies.json_schema.validation import CHECKS, FORMATS, is_valid
 from tests.strategies.conftest import drawn, found, smallest

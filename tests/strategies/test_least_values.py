@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 import jsonschema
@@ -13,6 +14,7 @@ from converse_harness.json_schema.checking import broken
 from converse_harness.json_schema.formats import STRING_FORMATS
 from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
 from converse_harness.json_schema.patterns import matching
+from converse_harness.json_schema.scalars import words
 from converse_harness.json_schema.values import least_value
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
 from tests.profiles import examples
@@ -28,6 +30,9 @@ ONE = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["
 def check(schema: Any, value: Any) -> None:
     json.dumps(value, allow_nan=False)
     jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(value)
+
+
+WORDS = list(islice(words(1), 1000))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,8 @@ def check(schema: Any, value: Any) -> None:
             [None, False],
         ),
         ({"type": "array", "items": [{"type": "null"}], "additionalItems": False, "minItems": 1}, [None]),
-        ({"type": "array", "contains": {"const": 7}, "minContains": 2}, [7, 7]),
+        ({"type": "array", "contains": {"const": 7}, "minContains": 2.0, "maxItems": 2.0}, [7, 7]),
+        ({"type": "array", "minItems": 1000, "uniqueItems": True}, WORDS),
         ({"type": "object", "properties": {"a": {}, "b": {"type": "integer"}}, "required": ["b"]}, {"b": 0}),
         ({"type": "object", "required": ["a"], "additionalProperties": {"type": "integer"}}, {"a": 0}),
         ({"type": "object", "minProperties": 2, "properties": {"x": {"type": "null"}}}, {"x": None, "a": "a"}),
@@ -111,7 +117,7 @@ def check(schema: Any, value: Any) -> None:
             {"next": None},
         ),
     ],
-    ids=json.dumps,
+    ids=lambda value: json.dumps(value)[:60],
 )
 def test_the_least_value(schema: Any, value: Any) -> None:
     assert least_value(schema) == value
@@ -182,7 +188,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "numbers": ({"type": "integer", "minimum": 3, "maximum": 2}, "#/properties/a/minimum: no number"),
     "fractions": ({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "#/properties/a/exclusiveMinimum"),
-    "types": ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#/properties/a/type: the types"),
+    "types": ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#/properties/a/allOf/0/type: the types"),
     "an enum": ({"type": "string", "enum": [1, 2]}, "#/properties/a/type: no value is found"),
     "a list of nothing": ({"enum": []}, "#/properties/a"),
     "false": (False, "#/properties/a: is false"),
@@ -204,6 +210,14 @@ WRONG: dict[str, tuple[Any, str]] = {
     "required of draft 3": ({"type": "object", "required": True}, "#/properties/a/required: is True"),
     "a keyword that is not followed": ({"$dynamicRef": "#x"}, "#/properties/a/$dynamicRef: is not followed"),
     "a length": ({"type": "string", "minLength": 10**9}, "#/properties/a/minLength: is 1000000000"),
+    "too many items": (
+        {"type": "array", "minItems": 10**9},
+        "#/properties/a/minItems: is 1000000000, and 1,000 are made",
+    ),
+    "no schema": (
+        {"properties": {"b": [1]}},
+        "#/properties/a/properties: is {'b': [1]}, and properties takes an object",
+    ),
     "too many members": (
         {"type": "object", "required": ["b", "c"], "maxProperties": 1},
         "#/properties/a/maxProperties",
@@ -216,6 +230,11 @@ def test_what_has_no_value_is_named(schema: Any, said: str) -> None:
     whole = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
     with pytest.raises(Unsatisfied, match="^" + re.escape(said)):
         least_value(whole)
+
+
+def test_no_schema_at_all_is_named() -> None:
+    with pytest.raises(Unsatisfied, match=r"^#: is \[1\], and a schema is an object, true or false"):
+        least_value([1])
 
 
 def test_what_is_not_needed_is_not_asked() -> None:

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import boto3
+import httpx
 import jsonschema
 import pytest
 from botocore.exceptions import ClientError
 
 from converse_harness import (
     Fake,
+    HttpxFake,
     RefusedRequest,
     Reply,
     ReplyError,
@@ -332,3 +334,23 @@ def test_a_request_that_is_none_is_answered(body: Any) -> None:
     answered = fake.exchange(Request("POST", "/model/m/converse", (), json.dumps(body).encode()))
     assert answered.response.status in (200, 400)
     assert [each for each in fake.endpoint.problems if not isinstance(each, ReplyError)] == []
+
+
+# The other ways to a fake.
+
+
+def test_it_answers_httpx() -> None:
+    with HttpxFake() as fake, httpx.Client(transport=fake.httpx_transport) as client:
+        fake.improvise(seed=1)
+        body = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], "toolConfig": offered({"now": NOTHING})}
+        answer = client.post("https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse", json=body).json()
+        assert answer["output"]["message"]["content"][0]["toolUse"]["name"] == "now"
+
+
+def test_it_answers_over_a_socket(converse_server: Any) -> None:
+    with converse_server.script(reply.improvised(at_once=2).times(2)) as fake:
+        fake.improvise()
+        loop = Loop(streams=True, toolConfig=offered(THREE))
+        keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
+        loop.client = boto3.client("bedrock-runtime", endpoint_url=fake.url, region_name="us-east-1", **keys)
+        assert loop.run()[:-1] == [["get_weather", "book"], ["now"]]

@@ -69,7 +69,10 @@ def is_multiple(number: float, of: float) -> bool:
     exact = Fraction(str(number)) / Fraction(str(of))
     if exact.denominator != 1:
         return False
-    return (isinstance(number, int) and isinstance(of, int)) or (number / of).is_integer()
+    try:
+        return (isinstance(number, int) and isinstance(of, int)) or (number / of).is_integer()
+    except OverflowError:
+        return False
 
 
 class Unsatisfied(Exception):
@@ -80,12 +83,13 @@ class Unsatisfied(Exception):
         self.path = path
 
 
-def _is_schema(value: object) -> bool:
+def is_schema(value: object) -> bool:
+    """Whether a JSON value can be a schema: it is an object, true or false."""
     return isinstance(value, bool) or is_object(value)
 
 
 def _are_schemas(value: object) -> bool:
-    return is_array(value) and bool(value) and all(map(_is_schema, value))
+    return is_array(value) and bool(value) and all(map(is_schema, value))
 
 
 def _is_count(value: object) -> bool:
@@ -109,7 +113,11 @@ def _is_type(value: object) -> bool:
 
 
 def _by_name(value: object) -> bool:
-    return is_object(value) and all(_is_schema(each) or _are_texts(each) for each in value.values())
+    return is_object(value) and all(map(is_schema, value.values()))
+
+
+def _are_dependencies(value: object) -> bool:
+    return is_object(value) and all(is_schema(each) or _are_texts(each) for each in value.values())
 
 
 _Form = tuple[str, Callable[[Any], bool]]
@@ -117,7 +125,7 @@ _Form = tuple[str, Callable[[Any], bool]]
 _COUNT: Final[_Form] = ("a whole number of 0 or more", _is_count)
 _NUMBER: Final[_Form] = ("a number", _is_finite)
 _TEXT: Final[_Form] = ("a string", lambda value: isinstance(value, str))
-_SCHEMA: Final[_Form] = ("a schema: an object, true or false", _is_schema)
+_SCHEMA: Final[_Form] = ("a schema: an object, true or false", is_schema)
 _SCHEMAS: Final[_Form] = ("a list of at least one schema", _are_schemas)
 _NAMED: Final[_Form] = ("an object whose values are schemas", _by_name)
 
@@ -131,7 +139,7 @@ FORMS: Final[Mapping[str, _Form]] = {
     **dict.fromkeys(["allOf", "anyOf", "oneOf", "prefixItems"], _SCHEMAS),
     **dict.fromkeys(["not", "if", "then", "else", "contains", "propertyNames", "additionalItems"], _SCHEMA),
     **dict.fromkeys(["additionalProperties", "unevaluatedProperties", "unevaluatedItems"], _SCHEMA),
-    "items": ("a schema", lambda value: _is_schema(value) or (is_array(value) and all(map(_is_schema, value)))),
+    "items": ("a schema", lambda value: is_schema(value) or (is_array(value) and all(map(is_schema, value)))),
     **dict.fromkeys(["minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"], _COUNT),
     **dict.fromkeys(["minProperties", "maxProperties"], _COUNT),
     **dict.fromkeys(["minimum", "maximum"], _NUMBER),
@@ -140,7 +148,8 @@ FORMS: Final[Mapping[str, _Form]] = {
     **dict.fromkeys(["pattern", "format"], _TEXT),
     "uniqueItems": ("true or false", lambda value: isinstance(value, bool)),
     "required": ("a list of names", _are_texts),
-    **dict.fromkeys(["properties", "patternProperties", "dependentSchemas", "dependencies"], _NAMED),
+    **dict.fromkeys(["properties", "patternProperties", "dependentSchemas"], _NAMED),
+    "dependencies": ("an object whose values are schemas or lists of names", _are_dependencies),
     "dependentRequired": (
         "an object whose values are lists of names",
         lambda value: is_object(value) and all(map(_are_texts, value.values())),
@@ -180,6 +189,8 @@ class SchemaPart:
             form, is_right = FORMS[keyword]
             if not is_right(value):
                 raise Unsatisfied(f"{self.path}/{keyword}", f"is {value!r}, and {keyword} takes {form}")
+            if FORMS[keyword] is _COUNT:
+                return int(value)  # 2.0 counts as 2
         return value
 
     def keywords(self) -> Iterator[tuple[str, Any]]:
@@ -214,7 +225,7 @@ class SchemaPart:
             raise Unsatisfied(
                 f"{self.path}/$ref", f"is {reference!r}, and only places of the same schema are followed (#/$defs/Name)"
             ) from error
-        if not _is_schema(value):
+        if not is_schema(value):
             raise Unsatisfied(f"{self.path}/$ref", f"is {reference!r}, and there is no schema at that place")
         return SchemaPart(path, value, self.root)
 

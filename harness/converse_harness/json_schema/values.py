@@ -12,13 +12,17 @@ from hashlib import shake_256
 from itertools import islice, product
 from typing import Any, Final
 
-from converse_harness.json_schema.checking import broken, kinds
-from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatisfied, key
+from converse_harness.json_schema.checking import broken
+from converse_harness.json_schema.choices import given_values, is_closed, types_to_try
+from converse_harness.json_schema.parts import SchemaPart, Unsatisfied, is_schema, key
 from converse_harness.json_schema.scalars import numbers, texts, words
 from converse_harness.json_values import is_array
 
 _SOME: Final = 6
 """The usual number of values that are made for one conjunction; more are made where an array needs them."""
+
+_LARGEST: Final = 1_000
+"""The maximum number of items or members that an array or object is made of because of its minimum."""
 
 _MOST_FORMS: Final = 48
 """The maximum number of combinations of branches that are tried for one conjunction."""
@@ -39,6 +43,8 @@ def least_value(schema: object, *, seed: int = 0, objects: bool = False) -> Any:
     >>> least_value({"properties": {"city": {}, "days": {"minimum": 2}}, "required": ["days"]})
     {'days': 2}
     """
+    if not is_schema(schema):
+        raise Unsatisfied("#", f"is {schema!r}, and a schema is an object, true or false")
     maker = _ValueMaker(seed)
     parts = [SchemaPart("#", schema, schema), *([_OBJECT] if objects else [])]
     try:
@@ -166,53 +172,24 @@ class _ValueMaker:
             yield from self._forms((*added, *more, *rest), (*done, part))
 
     def _candidates(self, form: Parts, count: int) -> Iterator[Any]:
-        given = self._given(form)
-        yield from given
-        if any(is_given in (part.schema if part.schema is not True else ()) for part in form for is_given in _CLOSED):
+        try:
+            given = given_values(form, self._turned)
+            types = () if is_closed(form) else types_to_try(form, self._turned)
+        except Unsatisfied as reason:
+            self._fail(reason, strong=True)
             return
-        for name in self._types(form):
+        yield from given
+        for name in types:
             try:
                 yield from _MAKERS[name](self, form, count)
             except Unsatisfied as reason:
                 self._fail(reason, strong=True)
 
-    def _given(self, form: Parts) -> Sequence[Any]:
-        """The values that the schemas themselves give, the preferred ones first."""
-        schemas = [(part.path, part.schema) for part in form if part.schema is not True]
-        constants = [schema["const"] for _, schema in schemas if "const" in schema]
-        shown = [schema["default"] for _, schema in schemas if "default" in schema]
-        shown += [each for _, schema in schemas if is_array(schema.get("examples")) for each in schema["examples"]]
-        shown += [schema["example"] for _, schema in schemas if "example" in schema]
-        listed = [each for part in form for each in part.get("enum", ())]
-        where = "|".join(path for path, _ in schemas)
-        return [*constants, *self._turned(f"{where}|given", shown), *self._turned(f"{where}|enum", listed)]
-
-    def _types(self, form: Parts) -> Iterable[str]:
-        """The types of values to try, in order: those that `type` lists, then those that the keywords are about."""
-        allowed = frozenset(KINDS)
-        listed: Sequence[str] = ()
-        for part in form:
-            given = part.get("type")
-            if given is not None:
-                allowed &= kinds(given)
-                listed = listed or ([given] if isinstance(given, str) else self._turned(f"{part.path}/type", given))
-        if not allowed:
-            self._fail(
-                Unsatisfied(f"{_path(form)}/type", "the types that are asked for together leave no type"), strong=True
-            )
-        about = [
-            name
-            for name, its in _ABOUT.items()
-            if any(its & {*part.schema} for part in form if part.schema is not True)
-        ]
-        for name in listed or about or _ANY:
-            if TYPES[name] & allowed:
-                yield name
-
     def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
         """Arrays of the least length, then longer ones, then others of that length."""
         low = max(part.get("minItems", 0) for part in form)
         high = min((part.get("maxItems", low + _SOME) for part in form), default=low)
+        self._check_size(form, "minItems", "minContains")
         inside = [part for part in form for _ in range(part.get("minContains", 1)) if part.get("contains") is not None]
         low = max(low, len(inside))
         unique = any(part.get("uniqueItems", False) for part in form)
@@ -224,6 +201,15 @@ class _ValueMaker:
                     yield made
                 if not unique and length != low:
                     break
+
+    def _check_size(self, form: Parts, *keywords: str) -> None:
+        """Raise Unsatisfied where an array or object of more than _LARGEST parts would have to be made."""
+        for part in form:
+            for keyword in keywords:
+                if part.get(keyword, 0) > _LARGEST:
+                    raise Unsatisfied(
+                        f"{part.path}/{keyword}", f"is {part.get(keyword)}, and {_LARGEST:,} are made at most"
+                    )
 
     def _items(self, form: Parts, length: int, inside: Sequence[SchemaPart], other: int) -> list[Any] | None:
         """An array of this length. `other` is the number of the value to take for the first item, from 0."""
@@ -252,6 +238,7 @@ class _ValueMaker:
         """Objects with the required members, then with more members, then with other values."""
         required = dict.fromkeys(name for part in form for name in part.get("required", ()))
         known = dict.fromkeys(name for part in form for name in part.get("properties", ()))
+        self._check_size(form, "minProperties")
         low = max(part.get("minProperties", 0) for part in form)
         high = min((part.get("maxProperties", 10**6) for part in form), default=10**6)
         if len(self._with_dependents(form, required)) > high:
@@ -348,29 +335,3 @@ _MAKERS: Final[Mapping[str, _Maker]] = {
     "null": lambda maker, form, count: iter([None]),
 }
 """Type -> the function that makes candidates of this type, the preferred ones first."""
-
-_CLOSED: Final = ("const", "enum")
-"""Keywords that list every value."""
-
-_ANY: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
-"""The order in which types are tried where neither `type` nor a keyword chooses."""
-
-_ABOUT: Final[Mapping[str, frozenset[str]]] = {
-    "object": frozenset(
-        [
-            "properties",
-            "required",
-            "additionalProperties",
-            "patternProperties",
-            "minProperties",
-            "maxProperties",
-            "propertyNames",
-            "dependentRequired",
-            "dependentSchemas",
-        ]
-    ),
-    "array": frozenset(["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]),
-    "string": frozenset(["minLength", "maxLength", "pattern", "format"]),
-    "number": frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
-}
-"""Type -> the keywords that are about values of this type."""

@@ -44,7 +44,7 @@ class Improvised:
     def __call__(self, call: AskingCall) -> Reply:
         """Compute the answer to a call. Raises ReplyError for a schema to which no value is found."""
         thoughts = [{"reasoningContent": {"reasoningText": _THOUGHT}}] if _is_thinking(call.body) else []
-        turn = _Turn(call.body)
+        turn = _UserTurn(call.body)
         names = self._next(turn)
         if not names:
             return message(*thoughts, {"text": self._text(turn)})
@@ -72,7 +72,7 @@ class Improvised:
     def __repr__(self) -> str:
         return f"<Improvised reply{self.summary.removeprefix('improvised')}>"
 
-    def _next(self, turn: _Turn) -> Sequence[str]:
+    def _next(self, turn: _UserTurn) -> Sequence[str]:
         """The names of the tools to use now; none if a text is due."""
         wanted = [name for name in turn.offered if self.tools == "all" or name in self.tools]
         forced: str | None = member_of(turn.choice, "tool", "name")
@@ -94,7 +94,7 @@ class Improvised:
             left = [wanted[len(turn.used) % len(wanted)]]
         return left[: self.at_once]
 
-    def _input(self, name: str, schema: Any, turn: _Turn) -> Any:
+    def _input(self, name: str, schema: Any, turn: _UserTurn) -> Any:
         from converse_harness.json_schema.parts import Unsatisfied  # most test runs need neither
         from converse_harness.json_schema.values import least_value
 
@@ -107,7 +107,7 @@ class Improvised:
                 f"leave the tool out with tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}"
             ) from None
 
-    def _text(self, turn: _Turn) -> str:
+    def _text(self, turn: _UserTurn) -> str:
         schema = member_of(turn.body, *OUTPUT.split("."))
         if isinstance(schema, str):
             from converse_harness.json_schema.parts import Unsatisfied
@@ -129,7 +129,7 @@ class Improvised:
         return f"This answer is improvised{used}."
 
 
-class _Turn:
+class _UserTurn:
     """What has happened since the last text of the user, read from the request: `used` has the tools' names in order.
 
     A message with tool results continues the turn even if it also has a text: some agents add one to every result.
@@ -140,7 +140,8 @@ class _Turn:
         self.body = body
         config = object_of(body.get("toolConfig"))
         specs = [object_of(tool.get("toolSpec")) for tool in objects_of(config.get("tools"))]
-        self.offered = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
+        schemas = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
+        self.offered = {name: {} if schema is None else schema for name, schema in schemas.items()}
         self.choice = object_of(config.get("toolChoice"))
         answers = [*_since_the_text(objects_of(body.get("messages")))][::-1]
         self.answers = len(answers)

@@ -12,10 +12,11 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_schema.parts import TYPES, kind
 from converse_harness.json_values import is_array, is_number, is_object
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
-from converse_strategies.json_schema.reading import KEYWORDS, TYPES, Node, kind
+from converse_strategies.json_schema.reading import KEYWORDS, Node
 from converse_strategies.json_schema.validation import FORMATS, applying, is_valid, schemas_at, schemas_of, types
 from converse_strategies.leaves import composite
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_schema.parts import KINDS, TYPES, key
 from converse_strategies import leaves
 from converse_strategies.json_schema import scalars
 from converse_strategies.json_schema.plans import Alternative, Choice, Items, Members, Scalar
-from converse_strategies.json_schema.reading import KEYWORDS, KINDS, OBJECT, STRING, TYPES, Node, key
+from converse_strategies.json_schema.reading import KEYWORDS, OBJECT, STRING, Node
 from converse_strategies.json_schema.scalars import Contradiction, holds, said
 from converse_strategies.json_schema.validation import is_valid, schemas_at, schemas_of, types
 from converse_strategies.leaves import cached

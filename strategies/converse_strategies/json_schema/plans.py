@@ -16,7 +16,7 @@ from typing import Any, Final
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from converse_strategies.json_schema.reading import key
+from converse_harness.json_schema.parts import key
 from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2

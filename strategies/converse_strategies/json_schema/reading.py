@@ -8,28 +8,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, reduce
+from functools import reduce
 from operator import getitem
 from typing import Any, Final, NamedTuple, TypeGuard
 from urllib.parse import unquote
 
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_schema import patterns
+from converse_harness.json_schema.parts import TYPES
 from converse_harness.json_values import is_array, is_number, is_object
-
-KINDS: Final = ("null", "boolean", "integer", "fraction", "string", "array", "object")
-"""The kinds of JSON values, the simplest first; a number is an `integer` (also 1.0) or a `fraction`."""
-
-TYPES: Final[Mapping[str, frozenset[str]]] = {
-    "null": frozenset({"null"}),
-    "boolean": frozenset({"boolean"}),
-    "integer": frozenset({"integer"}),
-    "number": frozenset({"integer", "fraction"}),
-    "string": frozenset({"string"}),
-    "array": frozenset({"array"}),
-    "object": frozenset({"object"}),
-}
-"""The kinds of values that each name in the keyword `type` allows."""
 
 
 def _is_schema(value: object) -> bool:
@@ -167,79 +155,15 @@ These keywords exclude few values, so few draws fail.
 """
 
 
-def kind(value: object) -> str:
-    """The kind of a JSON value, one of KINDS.
-
-    >>> [kind(value) for value in (None, True, 1, 1.0, 1.5, "")]
-    ['null', 'boolean', 'integer', 'integer', 'fraction', 'string']
-    """
-    if isinstance(value, float):
-        return "integer" if math.isfinite(value) and value.is_integer() else "fraction"
-    return _KINDS.get(type(value), "object")
-
-
-_KINDS: Final[Mapping[type, str]] = {
-    type(None): "null",
-    bool: "boolean",
-    int: "integer",
-    str: "string",
-    list: "array",
-}
-
-
-def key(value: Any) -> object:
-    """A hashable key for a JSON value.
-
-    Two values have equal keys if, and only if, JSON Schema treats the values as equal. For example, 1 and 1.0 are
-    equal; 1 and true are not.
-
-    >>> key({"a": 1, "b": [2]}) == key({"b": [2.0], "a": 1.0}), key(1) == key(True)
-    (True, False)
-    """
-    if is_number(value):
-        return ("number", value)
-    if is_array(value):
-        return ("array", tuple(map(key, value)))
-    if is_object(value):
-        return ("object", frozenset((name, key(member)) for name, member in value.items()))
-    return (kind(value), value)
-
-
-@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     r"""Compile a pattern of JSON Schema for Python: `$` matches only the end of the text, `\d` and `\w` only ASCII.
 
     Raises InvalidArgument for a pattern that Python's re cannot read, for example `\p{L}`.
-
-    >>> bool(compiled(r"^\d+$").search("12\n")), bool(compiled("b").search("abc"))
-    (False, True)
     """
     try:
-        return re.compile("".join(_python(pattern)), re.ASCII)
+        return patterns.compiled(pattern)
     except re.error as error:
         raise InvalidArgument(f"{pattern!r} is {error}; give {_PATTERN}.") from error
-
-
-_TOKENS: Final = re.compile(r"\\.|\[\^?\]?|\]|\(\?<(?![=!])|\$|.", re.DOTALL)
-
-
-def _python(pattern: str) -> Iterator[str]:
-    r"""Yield a pattern's tokens in Python's syntax.
-
-    Outside character classes, `$` becomes `\Z`, and `(?<name>` becomes `(?P<name>`; inside, `[` becomes `\[`.
-    """
-    inside = False
-    for token in _TOKENS.findall(pattern):
-        if inside:
-            inside = token != "]"
-            yield r"\[" if token[0] == "[" else token
-        elif token == "$":
-            yield r"\Z"
-        elif token == "(?<":
-            yield "(?P<"
-        else:
-            inside = token[0] == "["
-            yield token
 
 
 def _escaped(step: str) -> str:

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-import re
 import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import partial
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.json_schema.reading import KEYWORDS, TYPES, Node, compiled, key, kind
-
-_TIME: Final = r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)"
-_LABEL: Final = r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_DURATION: Final = r"P(?!\Z)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?!\Z)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)"
+from converse_harness.json_schema.formats import STRING_FORMATS
+from converse_harness.json_schema.parts import TYPES, is_multiple, key, kind
+from converse_strategies.json_schema.reading import KEYWORDS, Node, compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,50 +38,21 @@ def _joined(pattern: str, *parts: st.SearchStrategy[object]) -> st.SearchStrateg
     return st.tuples(*parts).map(lambda drawn: pattern.format(*drawn))
 
 
-def _parses(parse: Callable[[str], object], text: str) -> bool:
-    try:
-        parse(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_date(text: str) -> bool:
-    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII)) and _parses(dt.date.fromisoformat, text)
-
-
-def _matches(pattern: str) -> Callable[[str], object]:
-    return re.compile(pattern, re.ASCII).fullmatch
-
+_TEXTS: Final[Mapping[str, st.SearchStrategy[str]]] = {
+    "date": st.dates().map(dt.date.isoformat),
+    "time": _joined("{}{}", st.times().map(dt.time.isoformat), _ZONES),
+    "date-time": _joined("{}{}", st.datetimes().map(dt.datetime.isoformat), _ZONES),
+    "duration": _joined("P{}DT{}S", st.integers(0, 1000), st.integers(0, 86399)),
+    "email": _joined("{}@example.{}", _WORDS, _DOMAINS),
+    "uri": _joined("{}://example.com/{}", st.sampled_from(("https", "http")), _WORDS),
+    "uuid": st.uuids().map(str),
+    "ipv4": st.integers(0, 2**32 - 1).map(lambda number: str(ipaddress.IPv4Address(number))),
+    "ipv6": st.integers(0, 2**128 - 1).map(lambda number: str(ipaddress.IPv6Address(number))),
+    "hostname": _joined("{}.example.{}", _WORDS, _DOMAINS),
+}
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "date": Format(st.dates().map(dt.date.isoformat), _is_date),
-    "time": Format(_joined("{}{}", st.times().map(dt.time.isoformat), _ZONES), _matches(_TIME)),
-    "date-time": Format(
-        _joined("{}{}", st.datetimes().map(dt.datetime.isoformat), _ZONES),
-        lambda text: _is_date(text[:10]) and _matches(f"[Tt]{_TIME}")(text[10:]),
-    ),
-    "duration": Format(_joined("P{}DT{}S", st.integers(0, 1000), st.integers(0, 86399)), _matches(_DURATION)),
-    "email": Format(
-        _joined("{}@example.{}", _WORDS, _DOMAINS), _matches(rf"[^\s@\"(),:;<>\[\]\\]+@{_LABEL}(\.{_LABEL})*")
-    ),
-    "uri": Format(
-        _joined("{}://example.com/{}", st.sampled_from(("https", "http")), _WORDS),
-        _matches(r"[a-zA-Z][a-zA-Z0-9+.-]*:[!#-;=?-\[\]_a-z~]+"),
-    ),
-    "uuid": Format(st.uuids().map(str), _matches(r"[\da-fA-F]{8}-([\da-fA-F]{4}-){3}[\da-fA-F]{12}")),
-    "ipv4": Format(
-        st.integers(0, 2**32 - 1).map(lambda number: str(ipaddress.IPv4Address(number))),
-        partial(_parses, ipaddress.IPv4Address),
-    ),
-    "ipv6": Format(
-        st.integers(0, 2**128 - 1).map(lambda number: str(ipaddress.IPv6Address(number))),
-        lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text),
-    ),
-    "hostname": Format(
-        _joined("{}.example.{}", _WORDS, _DOMAINS),
-        lambda text: len(text) <= 253 and _matches(rf"{_LABEL}(\.{_LABEL})*")(text),
-    ),
+    name: Format(texts, STRING_FORMATS[name].holds) for name, texts in _TEXTS.items()
 }
 """Every supported format; other formats are ignored."""
 
@@ -133,18 +99,6 @@ def _items(node: Node, said: Any, value: list[Any]) -> bool:
 
 def _members(node: Node, said: Any, value: Mapping[str, Any]) -> bool:
     return all(is_valid(child, member) for name, member in value.items() for child in schemas_of(node, name))
-
-
-def is_multiple(number: float, of: float) -> bool:
-    """Whether a number is a multiple of `of`, both in exact decimal arithmetic and in float division.
-
-    >>> is_multiple(0.75, 0.25), is_multiple(0.07, 0.01), is_multiple(7, 7.5)
-    (True, False, False)
-    """
-    exact = Fraction(str(number)) / Fraction(str(of))
-    if exact.denominator != 1:
-        return False
-    return (isinstance(number, int) and isinstance(of, int)) or (number / of).is_integer()
 
 
 CHECKS: Final[Mapping[str, Check]] = {
