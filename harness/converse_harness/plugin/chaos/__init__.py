@@ -172,7 +172,7 @@ class Chaos:
                 why=why,
                 came=DAMAGES[pair.fault].sentence,
                 script=masked(script_of(before, sent[0]), set()),
-                seconds=max(0.0, run.seconds - plain.seconds),
+                asleep=max(0.0, run.asleep - plain.asleep),
             )
         )
 
