@@ -22,7 +22,7 @@ _TESTS: Final = 5
 
 
 @dataclass(slots=True)
-class Tried:
+class JudgedRerun:
     """One rerun with a damaged reply: the test, the number of the reply, the fault, the verdict and its reason.
 
     `came` is a sentence of what came, `script` the line to paste, `asleep` the seconds that the rerun slept more
@@ -43,7 +43,7 @@ class Tried:
 class ChaosResults:
     """The results of one process: reruns, left-out tests by reason, and pairs that the budget did not reach."""
 
-    tried: list[Tried] = field(default_factory=list[Tried])
+    tried: list[JudgedRerun] = field(default_factory=list[JudgedRerun])
     left_out: Counter[str] = field(default_factory=Counter[str])
     unrepeatable: dict[str, str] = field(default_factory=dict[str, str])
     not_reached: int = 0
@@ -55,14 +55,14 @@ class ChaosResults:
 
     def add(self, told: Mapping[str, Any]) -> None:
         """Add the results of another process, from `as_json`."""
-        self.tried += [Tried(**each) for each in told["tried"]]
+        self.tried += [JudgedRerun(**each) for each in told["tried"]]
         self.left_out.update(told["left_out"])
         self.unrepeatable |= told["unrepeatable"]
         self.not_reached += told["not_reached"]
         self.seconds = max(self.seconds, told["seconds"])
 
     @property
-    def bad(self) -> list[Tried]:
+    def bad(self) -> list[JudgedRerun]:
         """The reruns whose verdict is listed, worst first."""
         order = [each.word for each in LISTED]
         found = [each for each in self.tried if each.verdict in order]
@@ -105,14 +105,14 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     return lines
 
 
-def _told(each: Tried) -> list[str]:
+def _told(each: JudgedRerun) -> list[str]:
     """The lines about one rerun: what came and what became of it, and the line to paste."""
     between = ", and " if each.verdict == Survival.NOT_NOTICED.word else "; "
     what = f"{each.test}   reply {each.reply}  {each.fault}: {each.came}{between}{each.why}{_asleep(each)}"
     return [f"{_heading(each.verdict)} {what}", f"   try it     {each.script}"]
 
 
-def _asleep(each: Tried) -> str:
+def _asleep(each: JudgedRerun) -> str:
     return f" ({each.asleep:.0f} s asleep)" if each.asleep >= 1 else ""
 
 
