@@ -10,6 +10,7 @@ import pytest
 
 from converse_harness.plugin import chaos as plugin_chaos
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
+from tests.plugin.upstream import Upstream
 
 CONSUMER = '''
 import logging
@@ -562,3 +563,70 @@ def test_a_path_limits_the_reruns(chaos: pytest.Pytester) -> None:
 def test_what_the_budget_does_not_reach_is_counted(chaos: pytest.Pytester) -> None:
     result = run(chaos, STRICT.format("loose(HI)"), option="0.000001s,throttled,no_metadata")
     result.stdout.fnmatch_lines(["not reached   2 reruns within --converse-chaos=*; give it more seconds"])
+
+
+TENACITY = """
+import sys, time, types
+
+tenacity = types.ModuleType("tenacity")
+
+
+class DoSleep(float):
+    pass
+
+
+tenacity.DoSleep = DoSleep
+sys.modules["tenacity"] = tenacity
+
+
+def retried(text):
+    for attempt in range(3):
+        try:
+            return careful(text)
+        except Exception:
+            time.sleep(tenacity.DoSleep(100))
+
+
+def test(converse):
+    converse.script(reply.text(HI))
+    assert retried(HI) == HI
+    assert tenacity.DoSleep(1) == (0 if "__new__" in vars(DoSleep) else 1)
+"""
+
+
+def test_retries_of_tenacity_wait_in_no_time(chaos: pytest.Pytester) -> None:
+    result = run(chaos, TENACITY, option="no_message_stop,reset")
+    assert set(verdicts(result).values()) == {"recovered"}
+    assert "asleep" not in result.stdout.str()
+
+
+def test_recorded_tests_are_rerun_and_record_nothing(upstream: Upstream) -> None:
+    project = upstream.project
+    project.makepyfile(
+        """
+        import pytest
+        from agent import client, ask
+
+        @pytest.mark.converse_recording
+        def test(converse):
+            assert ask("hello") == "hello!"
+
+        @pytest.mark.converse_recording
+        def test_stream():
+            asked = {"modelId": "us.amazon.nova-lite-v1:0", "messages": [{"role": "user", "content": [{"text": "?"}]}]}
+            assert "messageStop" in str(list(client().converse_stream(**asked)["stream"]))
+        """
+    )
+    upstream.record().assert_outcomes(passed=2)
+    before = {path: path.read_bytes() for path in (project.path / "recordings").rglob("*") if path.is_file()}
+    result = upstream.replay("-v", "--converse-chaos=throttled,reset,no_message_stop")
+    result.assert_outcomes(passed=2)
+    assert verdicts(result) == {
+        ("test", 1, "throttled"): "recovered",
+        ("test", 1, "reset"): "recovered",
+        ("test_stream", 1, "throttled"): "recovered",
+        ("test_stream", 1, "reset"): "raised",
+        ("test_stream", 1, "no_message_stop"): "wrong answer without an error",
+    }
+    assert {path: path.read_bytes() for path in (project.path / "recordings").rglob("*") if path.is_file()} == before
+    assert "unplayed" not in result.stdout.str()
