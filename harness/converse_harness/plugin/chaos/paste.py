@@ -31,6 +31,11 @@ def script_of(before: Sequence[Reply], damaged: Reply) -> str:
 
 
 def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
+    match name, list(arguments), dict(options):
+        case "message", [{"toolUse": {"name": tool, "input": given, **more}}], {} as rest if not more and not rest:
+            name, arguments = "tool_use", [tool, given]
+        case _:
+            pass
     if name in _MESSAGE_LAST:
         arguments = arguments[:-1]
     given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
