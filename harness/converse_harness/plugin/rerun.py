@@ -49,7 +49,7 @@ class Rerun:
 
     `error` ended the run in the phase `when`, "setup", "call" or "teardown"; None if the test passed or was skipped.
     `logs` are the lines at WARNING and above, and warnings of the category UserWarning. `seconds` is the time that the
-    run took. `stopped`: it exceeded its limit, and was ended.
+    run took, `asleep` the part in which this process did nothing. `stopped`: it exceeded its limit, and was ended.
     """
 
     watch: Watch
@@ -58,6 +58,7 @@ class Rerun:
     skipped: bool = False
     stopped: bool = False
     seconds: float = 0.0
+    asleep: float = 0.0
     logs: list[LogLine] = field(default_factory=list[LogLine])
 
     @property
@@ -123,16 +124,18 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
     pytest's own exit.
     """
     run = Rerun(watch)
-    started = time.monotonic()
+    started, worked = time.monotonic(), time.process_time()
     with ExitStack() as stack:
         stack.enter_context(item.config.stash[HOOKS].once_more(item))
         stack.enter_context(_kept(item, "user_properties", "_report_sections"))
+        stack.enter_context(_without_tracebacks(item))
         stack.enter_context(_logs(run.logs))
         stack.enter_context(_warnings(item, run.logs))
         stack.enter_context(replacing(watch))
         stack.enter_context(without_waits_of_tenacity())
         _run_phases(item, run, limit)
     run.seconds = time.monotonic() - started
+    run.asleep = max(0.0, run.seconds - (time.process_time() - worked))
     notes.take()
     return run
 
@@ -188,6 +191,22 @@ def _report_of_pytest(item: pytest.Item) -> Any:
 
 def _name_of(plugin: object) -> str:
     return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+
+
+@contextmanager
+def _without_tracebacks(item: pytest.Item) -> Generator[None, None, None]:
+    """Context manager: reports of the item have no text, which nobody reads and which takes long to make."""
+    names = ("repr_failure", "_repr_failure_py")
+    vars(item).update(dict.fromkeys(names, _no_text))
+    try:
+        yield
+    finally:
+        for name in names:
+            vars(item).pop(name, None)
+
+
+def _no_text(*_: object, **__: object) -> str:
+    return ""
 
 
 @contextmanager

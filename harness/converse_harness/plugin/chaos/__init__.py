@@ -16,8 +16,8 @@ from converse_harness.plugin import settings
 from converse_harness.plugin.chaos.damage import DAMAGES, damaged, is_sound
 from converse_harness.plugin.chaos.options import read_options
 from converse_harness.plugin.chaos.paste import script_of
-from converse_harness.plugin.chaos.plan import Pair, PlannedReply, plan
-from converse_harness.plugin.chaos.summary import ChaosResults, Tried, print_summary
+from converse_harness.plugin.chaos.plan import DamagePair, PlannedReply, plan
+from converse_harness.plugin.chaos.summary import ChaosResults, JudgedRerun, print_summary
 from converse_harness.plugin.chaos.verdict import judge
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.rerun import Rerun, close, rerun, unseen
@@ -114,7 +114,7 @@ class Chaos:
             self._run_round(items, pairs, started + self._options.seconds)
         self._results.seconds = time.monotonic() - started
 
-    def _run_round(self, items: list[pytest.Item], pairs: list[Pair], deadline: float) -> None:
+    def _run_round(self, items: list[pytest.Item], pairs: list[DamagePair], deadline: float) -> None:
         plain: dict[int, Rerun | None] = {}
         last: pytest.Item | None = None
         for number, pair in enumerate(pairs):
@@ -147,7 +147,7 @@ class Chaos:
             return None
         return run
 
-    def _try(self, item: pytest.Item, pair: Pair, plain: Rerun) -> None:
+    def _try(self, item: pytest.Item, pair: DamagePair, plain: Rerun) -> None:
         target = pair.planned
         sent: list[Reply] = []
 
@@ -164,7 +164,7 @@ class Chaos:
         verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._replies[item.nodeid][: target.number - 1]]
         self._results.tried.append(
-            Tried(
+            JudgedRerun(
                 test=item.nodeid,
                 reply=target.number,
                 fault=pair.fault,
@@ -172,7 +172,7 @@ class Chaos:
                 why=why,
                 came=DAMAGES[pair.fault].sentence,
                 script=masked(script_of(before, sent[0]), set()),
-                seconds=max(0.0, run.seconds - plain.seconds),
+                asleep=max(0.0, run.asleep - plain.asleep),
             )
         )
 

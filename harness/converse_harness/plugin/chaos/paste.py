@@ -13,6 +13,10 @@ _LONGEST: Final = 200
 """Characters of a value in the line; a longer one is shown as `...`, and has to be filled in."""
 
 
+_MESSAGE_LAST: Final = ("error", "fails_after")
+"""The functions whose last argument is a message; chaos has the usual one, which is their default."""
+
+
 def code_of(answer: Reply) -> str:
     """Return the code that makes a reply, in one line."""
     if isinstance(answer.body, BareBody):
@@ -27,8 +31,13 @@ def script_of(before: Sequence[Reply], damaged: Reply) -> str:
 
 
 def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
-    if name == "fails_after":
-        arguments = arguments[:2]  # the usual message
+    match name, list(arguments), dict(options):
+        case "message", [{"toolUse": {"name": tool, "input": given, **more}}], {} as rest if not more and not rest:
+            name, arguments = "tool_use", [tool, given]
+        case _:
+            pass
+    if name in _MESSAGE_LAST:
+        arguments = arguments[:-1]
     given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
     return f"{name}({', '.join(given)})"
 
