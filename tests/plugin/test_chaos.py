@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
 
-from tests.nested import ANYIO, ASYNCIO
+from converse_harness.plugin import chaos as plugin_chaos
+from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
 
 CONSUMER = '''
 import logging
@@ -289,3 +291,274 @@ def test_every_kind_of_test_is_rerun(chaos: pytest.Pytester, kind: str) -> None:
     assert len(seen) == 3 * tests, result.stdout.str()
     assert {(fault, verdict) for (_, _, fault), verdict in seen.items()} == {*expected.items()}
     assert not result.stderr.str()
+
+
+LEFT_OUT = """
+from hypothesis import given, strategies as st
+
+@given(st.just(1))
+def test_given(number):
+    with fake_converse(reply.text(HI)):
+        assert loose(HI) == HI
+
+@pytest.mark.xfail(strict=False)
+def test_xfail(converse):
+    converse.script(reply.text(HI))
+    assert loose(HI) == HI
+
+def test_faults(converse):
+    converse.script(reply.text(HI).broken(faults.no_metadata))
+    assert loose(HI) == HI
+
+def test_errors(converse):
+    converse.script(reply.throttled(), reply.text(HI))
+    assert loose(HI) == HI
+
+@pytest.mark.converse(unexpected="allow")
+def test_refused(converse):
+    converse.script(reply.text(HI))
+    with pytest.raises(Exception, match="ValidationException"):
+        client().converse(modelId=MODEL, messages=[{"role": "user", "content": []}])
+    assert loose(HI) == HI
+
+def test_subtests(converse, subtests):
+    converse.script(reply.text(HI))
+    with subtests.test("a"):
+        assert loose(HI) == HI
+
+class TestCase(unittest.TestCase):
+    def test_subtests(self):
+        with self.subTest("a"), fake_converse(reply.text(HI)):
+            assert loose(HI) == HI
+
+@pytest.mark.converse(rerun=False)
+def test_unwilling(converse):
+    converse.script(reply.text(HI))
+    assert loose(HI) == HI
+
+def test_fails(converse):
+    converse.script(reply.text(HI))
+    assert loose(HI) == ""
+
+def test_without_fake():
+    pass
+"""
+
+
+def test_tests_that_are_left_out_are_counted(chaos: pytest.Pytester) -> None:
+    result = run(chaos, LEFT_OUT, *HYPOTHESIS, option="no_message_stop")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "0 reruns of 0 tests in 0 s: none",
+            "left out      1 with @given, 1 with calls that are refused or not scripted, *, 1 with xfail",
+        ]
+    )
+
+
+UNSEEN = """
+import os, time
+
+RUNS = []
+
+def test(converse, record_property, record_xml_attribute, record_testsuite_property, tmp_path, capsys):
+    RUNS.append(tmp_path)
+    record_property("runs", len(RUNS))
+    record_xml_attribute("seen", str(len(RUNS)))
+    record_testsuite_property("run", len(RUNS))
+    assert len(RUNS) == len(set(RUNS))
+    converse.script(reply.text(HI))
+    assert loose(HI) == HI
+    with open("runs", "a") as file:
+        file.write("x")
+    if len(RUNS) > 1:
+        import warnings
+        warnings.warn("seen by nobody")
+
+@pytest.fixture(scope="session", autouse=True)
+def session():
+    yield
+    with open("sessions", "a") as file:
+        file.write("x")
+"""
+
+
+JUNIT = (
+    *("--junit-xml=junit.xml", "-o", "junit_family=xunit1"),
+    *("-W", "default", "-W", "ignore:record_xml_attribute:pytest.PytestExperimentalApiWarning"),
+)
+
+
+def test_nobody_sees_a_rerun(chaos: pytest.Pytester) -> None:
+    def left(path: Path) -> dict[str, bytes]:
+        kept = [each for each in path.rglob("*") if each.is_file() and ".pytest_cache" in str(each)]
+        return {str(each.relative_to(path)): each.read_bytes() for each in kept}
+
+    arguments = [*JUNIT, "--durations=0", "-o", "log_cli=true", "-p", "cacheprovider"]
+    chaos.makepyfile(test_it=HEAD + UNSEEN)
+    alone = chaos.runpytest(*arguments)
+    before = left(chaos.path), re.sub(r'(time|timestamp)="[^"]*"', "", (chaos.path / "junit.xml").read_text())
+    for name in ("runs", "sessions"):
+        (chaos.path / name).unlink()
+    result = chaos.runpytest(*arguments, "--converse-chaos=throttled,no_message_stop")
+    after = left(chaos.path), re.sub(r'(time|timestamp)="[^"]*"', "", (chaos.path / "junit.xml").read_text())
+    assert after == before
+    assert (chaos.path / "runs").read_text() == "xxxx"  # its own, once more without damage, and one for each fault
+    assert (chaos.path / "sessions").read_text() == "xx"
+    assert alone.ret == result.ret == 0
+    result.stdout.fnmatch_lines(["2 reruns of 1 test in 0 s: 1 recovered, 1 not noticed", "*= 1 passed in *"])
+    assert "1 warning" not in result.stdout.str()
+
+
+def test_a_test_that_does_not_repeat_itself_is_named_and_left(chaos: pytest.Pytester) -> None:
+    result = run(
+        chaos,
+        """
+SEEN = []
+
+def test_calls(converse):
+    SEEN.append(1)
+    converse.script(reply.text(HI))
+    assert loose(f"question {len(SEEN)}") == HI
+
+def test_outcome(converse):
+    converse.script(reply.text(HI))
+    assert loose(HI) == HI
+    SEEN.append(2)
+    assert SEEN.count(2) == 1
+""",
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "0 reruns of 0 tests in 0 s: none; 2 tests are not repeatable",
+            "not repeatable: test_it.py::test_calls (other calls), test_it.py::test_outcome (call failed)",
+        ]
+    )
+
+
+HANGS = """
+import time
+
+def test_hangs(converse):
+    converse.script(reply.text(HI))
+    try:
+        assert careful(HI) == HI
+    except Broken:
+        while True:
+            try:
+                time.sleep(100)
+            except Exception:
+                pass
+
+@pytest.mark.asyncio
+async def test_hangs_in_a_loop(converse):
+    converse.script(reply.text(HI))
+    try:
+        assert careful(HI) == HI
+    except Broken:
+        await asyncio.Event().wait()
+
+def test_next(converse):
+    converse.script(reply.text(HI))
+    assert careful(HI) == HI
+"""
+
+
+def test_what_hangs_is_ended_and_named(chaos: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugin_chaos, "_AT_LEAST", 0.1)
+    result = run(chaos, HANGS, *ASYNCIO, option="no_message_stop,throttled")
+    assert verdicts(result) == {
+        ("test_hangs", 1, "no_message_stop"): "hung",
+        ("test_hangs", 1, "throttled"): "recovered",
+        ("test_hangs_in_a_loop", 1, "no_message_stop"): "hung",
+        ("test_hangs_in_a_loop", 1, "throttled"): "recovered",
+        ("test_next", 1, "no_message_stop"): "raised",
+        ("test_next", 1, "throttled"): "recovered",
+    }
+    assert result.ret == 0
+
+
+STRICT = """
+def test(converse):
+    converse.script(reply.text(HI))
+    assert {} == HI
+"""
+
+
+@pytest.mark.parametrize(("consumer", "code"), [("loose(HI)", 1), ("careful(HI)", 0)])
+@pytest.mark.parametrize("more", [(), (*XDIST, "-n1")], ids=["here", "xdist"])
+def test_strict_fails_the_run(chaos: pytest.Pytester, consumer: str, code: int, more: tuple[str, ...]) -> None:
+    result = run(chaos, STRICT.format(consumer), *more, "--converse-chaos-strict", option="no_message_stop")
+    result.assert_outcomes(passed=1)
+    assert result.ret == code
+
+
+def test_each_worker_of_xdist_reruns_its_own_tests(chaos: pytest.Pytester) -> None:
+    tests = """
+@pytest.mark.parametrize("number", range(6))
+def test(converse, number):
+    converse.script(reply.text(HI))
+    assert loose(f"question {number}") == HI
+"""
+    result = run(chaos, tests, *XDIST, "-n2", option="no_message_stop,throttled")
+    result.assert_outcomes(passed=6)
+    assert len(verdicts(result)) == 12
+    result.stdout.fnmatch_lines(["12 reruns of 6 tests in * s: 6 recovered, 6 not noticed"])
+
+
+def test_the_same_seed_gives_the_same_reruns_in_the_same_order(chaos: pytest.Pytester) -> None:
+    tests = """
+import consumer
+
+@pytest.mark.parametrize("number", range(5))
+def test(converse, number):
+    converse.script(reply.text(HI))
+    assert loose(f"question {number}") == HI
+    with open("order", "a") as file:
+        print(number, converse.calls[0].summary, file=file)
+"""
+
+    def order(*args: str) -> str:
+        run(chaos, tests, *args)
+        text = (chaos.path / "order").read_text()
+        (chaos.path / "order").unlink()
+        return text
+
+    first = order()
+    assert order() == first
+    assert order("--converse-seed=7") != first
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (
+            "no_message_stp",
+            "no file or folder of tests that is there, and no fault. Faults: no_message_stop, ",
+        ),
+        ("0s", "'0s' is no number of seconds"),
+        ("", "'' is no number of seconds"),
+    ],
+)
+def test_another_value_is_refused(chaos: pytest.Pytester, value: str, says: str) -> None:
+    chaos.makepyfile("def test(): pass")
+    result = chaos.runpytest(f"--converse-chaos={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert says in result.stderr.str()
+
+
+def test_a_path_limits_the_reruns(chaos: pytest.Pytester) -> None:
+    test = HEAD + STRICT.format("loose(HI)")
+    (chaos.path / "sub").mkdir()
+    (chaos.path / "sub" / "test_there.py").write_text(test)
+    chaos.makepyfile(test_here=test)
+    result = chaos.runpytest("-v", "--converse-chaos=sub,throttled,20s")
+    result.assert_outcomes(passed=2)
+    assert verdicts(result) == {("test", 1, "throttled"): "recovered"}
+    result.stdout.fnmatch_lines(["recovered*sub/test_there.py::test *"])
+
+
+def test_what_the_budget_does_not_reach_is_counted(chaos: pytest.Pytester) -> None:
+    result = run(chaos, STRICT.format("loose(HI)"), option="0.000001s,throttled,no_metadata")
+    result.stdout.fnmatch_lines(["not reached   2 reruns within --converse-chaos=*; give it more seconds"])

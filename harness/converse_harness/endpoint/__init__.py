@@ -183,11 +183,11 @@ class Endpoint:
         return slot
 
     def _chosen(self, call: Call, *, refused: bool) -> Slot | None:
-        if self.replacing is None or refused or call.operation not in SCRIPTED:
+        if self.replacing is None or call.operation not in SCRIPTED:
             return self.script.choose(call, refused=refused)
-        again = self.replacing.again(call)
-        slot = self.script.choose(call) if again is None else Slot(again, _REPLACED, None)
-        if slot is None and (beyond := self.replacing.beyond(call)) is not None:
+        again = None if refused else self.replacing.again(call)
+        slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
+        if slot is None and (beyond := self.replacing.beyond(call, refused=refused)) is not None:
             return Slot(beyond, _REPLACED, None)
         return slot
 

@@ -19,8 +19,8 @@ class Replacing(Protocol):
         """Return a reply that answers this call in place of the script; None if the script answers it."""
         ...
 
-    def beyond(self, call: Call) -> Reply | None:
-        """Return a reply to a call that the script does not answer; None if the call is unexpected."""
+    def beyond(self, call: Call, *, refused: bool) -> Reply | None:
+        """Return a reply to a call that the script does not answer; None if it is unexpected or to be `refused`."""
         ...
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from types import FrameType
-from typing import Any, Final, cast
+from types import FrameType, ModuleType
+from typing import Any, Final, Literal, cast
 
 import pytest
 
@@ -26,6 +26,8 @@ from converse_harness.intercept.fake import replacing
 from converse_harness.plugin.outcome import HOOKS
 from converse_harness.plugin.quick import without_waits_of_tenacity
 from converse_harness.plugin.watch import Watch
+
+_When = Literal["setup", "call", "teardown"]
 
 LogLine = tuple[str, int, str]
 """A logger's name, a level, and a message without its arguments."""
@@ -47,7 +49,7 @@ class Rerun:
 
     `error` ended the run in the phase `when`, "setup", "call" or "teardown"; None if the test passed or was skipped.
     `logs` are the lines at WARNING and above, and warnings of the category UserWarning. `seconds` is the time that the
-    run took. `stopped`: it exceeded its limit, and was ended.
+    run took, `asleep` the part in which this process did nothing. `stopped`: it exceeded its limit, and was ended.
     """
 
     watch: Watch
@@ -56,6 +58,7 @@ class Rerun:
     skipped: bool = False
     stopped: bool = False
     seconds: float = 0.0
+    asleep: float = 0.0
     logs: list[LogLine] = field(default_factory=list[LogLine])
 
     @property
@@ -121,16 +124,18 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
     pytest's own exit.
     """
     run = Rerun(watch)
-    started = time.monotonic()
+    started, worked = time.monotonic(), time.process_time()
     with ExitStack() as stack:
         stack.enter_context(item.config.stash[HOOKS].once_more(item))
         stack.enter_context(_kept(item, "user_properties", "_report_sections"))
+        stack.enter_context(_without_tracebacks(item))
         stack.enter_context(_logs(run.logs))
         stack.enter_context(_warnings(item, run.logs))
         stack.enter_context(replacing(watch))
         stack.enter_context(without_waits_of_tenacity())
         _run_phases(item, run, limit)
     run.seconds = time.monotonic() - started
+    run.asleep = max(0.0, run.seconds - (time.process_time() - worked))
     notes.take()
     return run
 
@@ -150,10 +155,8 @@ def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
         item._obj = None  # a class-based test gets a fresh object
     hook = item.ihook
     with _limited(limit):
-        ended = _phase(item, run, "setup", hook.pytest_runtest_setup) and _phase(
-            item, run, "call", hook.pytest_runtest_call
-        )
-    del ended
+        if _phase(item, run, "setup", hook.pytest_runtest_setup):
+            _phase(item, run, "call", hook.pytest_runtest_call)
     # The parent in place of the next test: everything wider than the test itself stays.
     with _limited(limit):
         _phase(item, run, "teardown", hook.pytest_runtest_teardown, nextitem=item.parent)
@@ -161,28 +164,49 @@ def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
         item._request, item.funcargs = False, None
 
 
-def _phase(item: Any, run: Rerun, when: str, hook: Callable[..., object], **more: Any) -> bool:
+def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., object], **more: Any) -> bool:
     """Run one phase; return whether it passed. An earlier phase's error is kept."""
-    error: BaseException | None = None
-    try:
-        hook(item=item, **more)
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except BaseException as raised:  # noqa: BLE001 - the verdict reads it
-        error = raised
-    kept: list[Any] = item.__dict__.get("_excinfo") or []
-    if kept:  # unittest's tests keep their errors for the report
-        error = kept[0].value if error is None else error
-        kept.clear()
-    if error is None:
-        return True
-    if isinstance(error, Stopped):
+    calls: type[pytest.CallInfo[object]] = pytest.CallInfo
+    call = calls.from_call(
+        lambda: hook(item=item, **more), when=when, reraise=(KeyboardInterrupt, pytest.exit.Exception)
+    )
+    if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
         run.stopped = True
-    elif isinstance(error, pytest.skip.Exception):
+        return False
+    # unittest's tests keep their errors until a report is made.
+    report: pytest.TestReport = _report_of_pytest(item)(item=item, call=call)
+    if report.skipped:
         run.skipped = True
-    elif run.error is None:
-        run.error, run.when = error, when
-    return False
+    elif report.failed and run.error is None:
+        run.error, run.when = call.excinfo and call.excinfo.value, when
+    return report.passed
+
+
+def _report_of_pytest(item: pytest.Item) -> Any:
+    """The hook that makes a report, with pytest's own implementations alone: its fixtures rely on them."""
+    plugins = item.config.pluginmanager
+    others = [each for each in plugins.get_plugins() if not _name_of(each).startswith("_pytest.")]
+    return plugins.subset_hook_caller("pytest_runtest_makereport", others)
+
+
+def _name_of(plugin: object) -> str:
+    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+
+
+@contextmanager
+def _without_tracebacks(item: pytest.Item) -> Generator[None, None, None]:
+    """Context manager: reports of the item have no text, which nobody reads and which takes long to make."""
+    names = ("repr_failure", "_repr_failure_py")
+    vars(item).update(dict.fromkeys(names, _no_text))
+    try:
+        yield
+    finally:
+        for name in names:
+            vars(item).pop(name, None)
+
+
+def _no_text(*_: object, **__: object) -> str:
+    return ""
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Watch:
         self.asked_again = 0
         """The number of calls that got the original reply in place of a replaced one."""
         self.unanswered = 0
-        """The number of calls that the script does not answer."""
+        """The number of calls that the script does not answer, or that Bedrock would refuse."""
         self._replace = replace
         self._mends = mends
         self._beyond = mends
@@ -82,11 +82,11 @@ class Watch:
             self.asked_again += 1
             return first.reply
 
-    def beyond(self, call: Call) -> Reply | None:
+    def beyond(self, call: Call, *, refused: bool) -> Reply | None:
         """Return the original reply, once, to a call after a replaced reply that the script does not answer."""
         del call
         with self._lock:
-            if self.first is not None and self._beyond:
+            if self.first is not None and self._beyond and not refused:
                 self._beyond = False
                 self.asked_again += 1
                 return self.first.reply

@@ -16,8 +16,8 @@ from converse_harness.plugin import settings
 from converse_harness.plugin.chaos.damage import DAMAGES, damaged, is_sound
 from converse_harness.plugin.chaos.options import read_options
 from converse_harness.plugin.chaos.paste import script_of
-from converse_harness.plugin.chaos.plan import Pair, PlannedReply, plan
-from converse_harness.plugin.chaos.summary import ChaosResults, Tried, print_summary
+from converse_harness.plugin.chaos.plan import DamagePair, PlannedReply, plan
+from converse_harness.plugin.chaos.summary import ChaosResults, JudgedRerun, print_summary
 from converse_harness.plugin.chaos.verdict import judge
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.rerun import Rerun, close, rerun, unseen
@@ -30,6 +30,9 @@ _OUTPUT: Final = "converse_chaos"
 _LONGER: Final = 10.0
 _AT_LEAST: Final = 5.0
 """A rerun is ended after `_LONGER` times the test's own time and `_AT_LEAST` seconds."""
+
+
+_XFAIL: Final = "with xfail"
 
 
 class Chaos:
@@ -55,13 +58,14 @@ class Chaos:
         self._watch = Watch()
         with replacing(self._watch):
             result = yield
-        seen, self._watch = self._watch.replies, Watch()
+        watch, self._watch = self._watch, Watch()
+        seen = watch.replies
         if seen and self._options.covers(item.path):
             self._replies[item.nodeid] = [_planned(each) for each in seen]
             if not all(is_sound(each.reply) for each in seen):
                 self._spoiled.setdefault(item.nodeid, "with faults or errors of their own")
-            if any(each.call.refusal is not None for each in seen):
-                self._spoiled.setdefault(item.nodeid, "with requests that are refused")
+            if watch.unanswered:
+                self._spoiled.setdefault(item.nodeid, "with calls that are refused or not scripted")
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -97,19 +101,20 @@ class Chaos:
         tests: list[tuple[int, str, list[PlannedReply]]] = []
         for position, item in enumerate(items):
             replies = self._replies.get(item.nodeid)
-            if replies and item.nodeid in self._passed:
-                why = _reason_to_leave(item) or self._spoiled.get(item.nodeid)
-                if why is None:
-                    tests.append((position, item.nodeid, replies))
-                else:
-                    self._results.left_out[why] += 1
+            why = _reason_to_leave(item) or self._spoiled.get(item.nodeid)
+            if not replies or not (item.nodeid in self._passed or why == _XFAIL):
+                continue
+            if why is None:
+                tests.append((position, item.nodeid, replies))
+            else:
+                self._results.left_out[why] += 1
         seed = int(settings.settings_of(items[0]).get("seed", 0)) if items else 0
         pairs = plan(tests, self._options.faults, seed)
         with unseen(self._config):
             self._run_round(items, pairs, started + self._options.seconds)
         self._results.seconds = time.monotonic() - started
 
-    def _run_round(self, items: list[pytest.Item], pairs: list[Pair], deadline: float) -> None:
+    def _run_round(self, items: list[pytest.Item], pairs: list[DamagePair], deadline: float) -> None:
         plain: dict[int, Rerun | None] = {}
         last: pytest.Item | None = None
         for number, pair in enumerate(pairs):
@@ -142,7 +147,7 @@ class Chaos:
             return None
         return run
 
-    def _try(self, item: pytest.Item, pair: Pair, plain: Rerun) -> None:
+    def _try(self, item: pytest.Item, pair: DamagePair, plain: Rerun) -> None:
         target = pair.planned
         sent: list[Reply] = []
 
@@ -159,7 +164,7 @@ class Chaos:
         verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._replies[item.nodeid][: target.number - 1]]
         self._results.tried.append(
-            Tried(
+            JudgedRerun(
                 test=item.nodeid,
                 reply=target.number,
                 fault=pair.fault,
@@ -167,7 +172,7 @@ class Chaos:
                 why=why,
                 came=DAMAGES[pair.fault].sentence,
                 script=masked(script_of(before, sent[0]), set()),
-                seconds=max(0.0, run.seconds - plain.seconds),
+                asleep=max(0.0, run.asleep - plain.asleep),
             )
         )
 
@@ -210,7 +215,7 @@ def _reason_to_leave(item: pytest.Item) -> str | None:
     if not settings.reruns(item):
         return "with rerun=False"
     if item.get_closest_marker("xfail") is not None:
-        return "with xfail"
+        return _XFAIL
     if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         return "with @given"
     if "subtests" in getattr(item, "fixturenames", ()):

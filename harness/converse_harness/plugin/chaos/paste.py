@@ -13,6 +13,10 @@ _LONGEST: Final = 200
 """Characters of a value in the line; a longer one is shown as `...`, and has to be filled in."""
 
 
+_MESSAGE_LAST: Final = ("error", "fails_after")
+"""The functions whose last argument is a message; chaos has the usual one, which is their default."""
+
+
 def code_of(answer: Reply) -> str:
     """Return the code that makes a reply, in one line."""
     if isinstance(answer.body, BareBody):
@@ -27,22 +31,19 @@ def script_of(before: Sequence[Reply], damaged: Reply) -> str:
 
 
 def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
-    if name == "fails_after":
-        arguments = arguments[:2]  # the usual message
+    if name in _MESSAGE_LAST:
+        arguments = arguments[:-1]
     given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
     return f"{name}({', '.join(given)})"
 
 
 def _value(value: Any) -> str:
-    match value:
-        case str():
-            text = json.dumps(value, ensure_ascii=False)
-        case dict():
-            members: dict[Any, Any] = value
-            text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in members.items())}}}"
-        case list():
-            values: list[Any] = value
-            text = f"[{', '.join(map(_value, values))}]"
-        case _:
-            text = repr(value)
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+    elif issubclass(type(value), dict):
+        text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in value.items())}}}"
+    elif issubclass(type(value), list):
+        text = f"[{', '.join(map(_value, value))}]"
+    else:
+        text = repr(value)
     return text if len(text) <= _LONGEST else "..."

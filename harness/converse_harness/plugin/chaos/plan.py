@@ -35,7 +35,7 @@ class PlannedReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DamagePair:
     """A reply of a test, and the fault that it gets in a rerun. `test` is the position of the test in the session."""
 
     test: int
@@ -43,14 +43,14 @@ class Pair:
     fault: str
 
 
-def plan(tests: Iterable[tuple[int, str, Sequence[PlannedReply]]], names: Sequence[str], seed: int) -> list[Pair]:
+def plan(tests: Iterable[tuple[int, str, Sequence[PlannedReply]]], names: Sequence[str], seed: int) -> list[DamagePair]:
     """Return all pairs of the tests (position, node id, replies), those least alike first.
 
     A first wave has each combination of fault, kind of reply and operation once, a second wave once more, and so on.
     Which test stands for a combination depends on the seed alone. In a wave, tests are in their own order, so that
     fixtures of wider scopes are built seldom. Pairs are left out whose reply cannot have the fault.
     """
-    drawn: list[tuple[int, int, Pair, tuple[str, str, str]]] = []
+    drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
     for position, nodeid, replies in tests:
         for planned in replies:
             kind = kind_of(planned.reply)
@@ -60,10 +60,10 @@ def plan(tests: Iterable[tuple[int, str, Sequence[PlannedReply]]], names: Sequen
                 if damaged(planned.reply, name, planned.asked[0], planned.transport) is None:
                     continue
                 chance = zlib.crc32(f"{seed} {nodeid} {planned.number} {name}".encode())
-                drawn.append((chance, rank, Pair(position, planned, name), (name, kind, planned.asked[0])))
+                drawn.append((chance, rank, DamagePair(position, planned, name), (name, kind, planned.asked[0])))
     drawn.sort(key=lambda each: each[:2])
     used: Counter[tuple[str, str, str]] = Counter()
-    placed: list[tuple[tuple[int, int, int, int], Pair]] = []
+    placed: list[tuple[tuple[int, int, int, int], DamagePair]] = []
     for _, rank, pair, alike in drawn:
         used[alike] += 1
         placed.append(((used[alike], pair.test, pair.planned.number, rank), pair))

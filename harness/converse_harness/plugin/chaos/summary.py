@@ -22,11 +22,11 @@ _TESTS: Final = 5
 
 
 @dataclass(slots=True)
-class Tried:
+class JudgedRerun:
     """One rerun with a damaged reply: the test, the number of the reply, the fault, the verdict and its reason.
 
-    `came` is a sentence of what came, `script` the line to paste, `seconds` how much longer the rerun took than the
-    test alone.
+    `came` is a sentence of what came, `script` the line to paste, `asleep` the seconds that the rerun slept more
+    than the test alone.
     """
 
     test: str
@@ -36,14 +36,14 @@ class Tried:
     why: str
     came: str
     script: str
-    seconds: float
+    asleep: float
 
 
 @dataclass(slots=True)
 class ChaosResults:
     """The results of one process: reruns, left-out tests by reason, and pairs that the budget did not reach."""
 
-    tried: list[Tried] = field(default_factory=list[Tried])
+    tried: list[JudgedRerun] = field(default_factory=list[JudgedRerun])
     left_out: Counter[str] = field(default_factory=Counter[str])
     unrepeatable: dict[str, str] = field(default_factory=dict[str, str])
     not_reached: int = 0
@@ -55,14 +55,14 @@ class ChaosResults:
 
     def add(self, told: Mapping[str, Any]) -> None:
         """Add the results of another process, from `as_json`."""
-        self.tried += [Tried(**each) for each in told["tried"]]
+        self.tried += [JudgedRerun(**each) for each in told["tried"]]
         self.left_out.update(told["left_out"])
         self.unrepeatable |= told["unrepeatable"]
         self.not_reached += told["not_reached"]
         self.seconds = max(self.seconds, told["seconds"])
 
     @property
-    def bad(self) -> list[Tried]:
+    def bad(self) -> list[JudgedRerun]:
         """The reruns whose verdict is listed, worst first."""
         order = [each.word for each in LISTED]
         found = [each for each in self.tried if each.verdict in order]
@@ -89,7 +89,7 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     for (verdict, fault), many in shown.items():
         if many > _ALIKE:
             lines.append(f"{_heading(verdict)} and {many - _ALIKE} more with {fault}; -v lists every rerun")
-    slow = sum(each.seconds for each in results.tried if each.seconds >= 1)
+    slow = sum(each.asleep for each in results.tried if each.asleep >= 1)
     if slow:
         lines.append(f"waited for    {slow:.0f} s in sleeps of the code under test")
     named = [f"{test} ({why})" for test, why in sorted(results.unrepeatable.items())]
@@ -105,12 +105,15 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     return lines
 
 
-def _told(each: Tried) -> list[str]:
+def _told(each: JudgedRerun) -> list[str]:
     """The lines about one rerun: what came and what became of it, and the line to paste."""
     between = ", and " if each.verdict == Survival.NOT_NOTICED.word else "; "
-    longer = f" ({each.seconds:.0f} s longer)" if each.seconds >= 1 else ""
-    what = f"{each.test}   reply {each.reply}  {each.fault}: {each.came}{between}{each.why}{longer}"
+    what = f"{each.test}   reply {each.reply}  {each.fault}: {each.came}{between}{each.why}{_asleep(each)}"
     return [f"{_heading(each.verdict)} {what}", f"   try it     {each.script}"]
+
+
+def _asleep(each: JudgedRerun) -> str:
+    return f" ({each.asleep:.0f} s asleep)" if each.asleep >= 1 else ""
 
 
 def _heading(verdict: str) -> str:
@@ -129,5 +132,6 @@ def print_summary(terminal: pytest.TerminalReporter, results: ChaosResults, opti
         terminal.write_line(line)
     if terminal.config.get_verbosity() > 0:
         for each in sorted(results.tried, key=lambda each: (each.test, each.reply)):
-            terminal.write_line(f"{each.verdict:<{_WIDEST}} {each.test}   reply {each.reply}  {each.fault}: {each.why}")
+            what = f"{each.test}   reply {each.reply}  {each.fault}: {each.why}{_asleep(each)}"
+            terminal.write_line(f"{each.verdict:<{_WIDEST}} {what}")
     terminal.write_line("Verdicts and how to leave a test out: converse-harness docs chaos")

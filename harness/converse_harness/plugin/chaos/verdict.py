@@ -10,7 +10,7 @@ import pytest
 
 from converse_harness.errors import CallError
 from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE, SOCKETS
-from converse_harness.plugin.chaos.own_failure import names_an_error, only_counts, own_line, whole
+from converse_harness.plugin.chaos.own_failure import names_an_error, own_line, reads_calls, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Survival(Enum):
     REPORTED = "reported", "a log line at warning or above, or a result that is an error, says so"
     RECOVERED = "recovered", "it was asked again, and the test passed"
     HARMLESS = "harmless", "the test passed, and the fault may be ignored"
-    COUNTED = "counted", "it was asked again, and only a line of the test that counts calls failed"
+    COUNTED = "counted", "it was asked again, and only a line of the test that counts or reads calls failed"
 
     def __init__(self, word: str, meaning: str) -> None:
         self.word = word
@@ -46,7 +46,7 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     `plain` is the rerun of the same test without damage.
     """
     if hangs(run):
-        return Survival.HUNG, "the client waits for more without a limit" if not run.stopped else "it did not end"
+        return Survival.HUNG, _waited(run)
     logged = any(line not in plain.logs for line in run.logs) or _told_the_model(plain, run)
     again = run.watch.asked_again > 0
     if run.error is None:
@@ -64,11 +64,20 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     line = None if isinstance(error, CallError) else own_line(error, item.path, function)
     if line is None:
         return Survival.RAISED, _named(error)
-    if again and only_counts(line):
-        return Survival.COUNTED, "only a line that counts calls failed"
+    if again and reads_calls(line):
+        return Survival.COUNTED, "only a line that counts or reads calls failed"
     if logged or names_an_error(error, line):
         return Survival.REPORTED, "the test's own assertion failed"
     return Survival.WRONG_ANSWER, "no error was raised; only the test's own assertion saw it"
+
+
+def _waited(run: Rerun) -> str:
+    if run.stopped:
+        return f"it was ended after {run.seconds:.0f} s"
+    first = run.watch.first
+    if first is not None and first.transport in SOCKETS:
+        return f"the client still waited after {PATIENCE:.0f} s"
+    return "the client has no read timeout"
 
 
 def hangs(run: Rerun) -> bool:
