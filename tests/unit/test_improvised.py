@@ -176,11 +176,16 @@ def test_what_is_forced_first_is_not_used_again(converse: Fake) -> None:
     assert loop.go_on()[:-1] == [["get_weather"], ["now"]]
 
 
-def test_a_text_beside_a_result_continues_the_turn(converse: Fake) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_text_beside_a_result_continues_the_turn(converse: Fake, apart: bool) -> None:
     converse.improvise()
     loop = Loop(toolConfig=offered(THREE))
     loop.run(most=1)
-    loop.messages[-1]["content"].append({"text": "Remember to be brief."})
+    reminder = {"text": "Remember to be brief."}
+    if apart:
+        loop.messages.append({"role": "user", "content": [reminder]})
+    else:
+        loop.messages[-1]["content"].append(reminder)
     assert loop.go_on()[:-1] == [["book"], ["now"]]
 
 

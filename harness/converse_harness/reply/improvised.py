@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
 from converse_harness.bedrock.rules.schemas import OUTPUT
@@ -141,7 +142,7 @@ class _UserTurn:
         config = object_of(body.get("toolConfig"))
         specs = [object_of(tool.get("toolSpec")) for tool in objects_of(config.get("tools"))]
         schemas = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
-        self.offered = {name: {} if schema is None else schema for name, schema in schemas.items()}
+        self.offered: Mapping[str, Any] = {name: schema for name, schema in schemas.items() if schema is not None}
         self.choice = object_of(config.get("toolChoice"))
         answers = [*_since_the_text(objects_of(body.get("messages")))][::-1]
         self.answers = len(answers)
@@ -151,10 +152,11 @@ class _UserTurn:
 
 def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield the model's answers since the last text of the user, the last one first."""
-    for each in reversed(messages):
-        kinds = {kind for block in objects_of(each.get("content")) for kind in block}
-        if each.get("role") == "assistant":
-            yield each
+    for role, run in groupby(reversed(messages), key=lambda message: message.get("role")):
+        same = [*run]  # models take messages of one role in a row for one
+        kinds = {kind for each in same for block in objects_of(each.get("content")) for kind in block}
+        if role == "assistant":
+            yield from same
         elif "toolResult" not in kinds and kinds - {"cachePoint"}:
             return
 
