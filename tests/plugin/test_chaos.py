@@ -10,6 +10,7 @@ import pytest
 
 from converse_harness.intercept.boto import holds_bodies_to_their_length
 from converse_harness.plugin import chaos as plugin_chaos
+from converse_harness.plugin.chaos import damage, verdict
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
 from tests.plugin.upstream import Upstream
 
@@ -716,3 +717,36 @@ def test_an_agent_with_a_tool(chaos: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ['   try it     converse.script(reply.tool_use("book", {"city": "Bern"}), reply.text("Booked.").broken(*']
     )
+
+
+STALLS = """
+def asked(fake, **options):
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+    made = boto3.client("bedrock-runtime", endpoint_url=fake.url, config=Config(**options), **keys)
+    return [*made.converse_stream(**question(HI))["stream"]]
+
+@pytest.mark.parametrize("seconds", [60, 0.5])
+def test(converse_server, seconds):
+    with converse_server.script(reply.text(HI)) as fake:
+        assert asked(fake, read_timeout=seconds, retries={"total_max_attempts": 1})
+
+def test_thread(converse):
+    import threading
+    said = []
+    converse.script(reply.text(HI))
+    thread = threading.Thread(target=lambda: said.append(careful(HI)))
+    thread.start()
+    thread.join()
+    assert said == [HI]
+"""
+
+
+def test_stalls_over_a_socket_and_errors_of_threads(chaos: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (damage, verdict):
+        monkeypatch.setattr(module, "PATIENCE", 1.0)
+    result = run(chaos, STALLS, "-W", "default", option="stall")
+    assert verdicts(result) == {
+        ("test[60]", 1, "stall"): "hung",
+        ("test[0.5]", 1, "stall"): "raised",
+        ("test_thread", 1, "stall"): "reported",
+    }

@@ -48,7 +48,8 @@ class Rerun:
     """What happened in one more run of a test.
 
     `error` ended the run in the phase `when`, "setup", "call" or "teardown"; None if the test passed or was skipped.
-    `logs` are the lines at WARNING and above, and warnings of the category UserWarning. `seconds` is the time that the
+    `logs` are the lines at WARNING and above, warnings of the category UserWarning, and
+    exceptions that left a thread. `seconds` is the time that the
     run took, `asleep` the part in which this process did nothing. `stopped`: it exceeded its limit, and was ended.
     """
 
@@ -241,9 +242,17 @@ def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, 
             for text in mark.args:
                 warnings.filterwarnings(*pytest_config.parse_warning_filter(text, escape=False))
         yield
-    told = [each for each in shown or () if issubclass(each.category, UserWarning)]
-    told = [each for each in told if not issubclass(each.category, pytest.PytestWarning)]
-    lines += [(each.category.__name__, logging.WARNING, str(each.message)) for each in told]
+    lines += [
+        (each.category.__name__, logging.WARNING, str(each.message))
+        for each in shown or ()
+        if issubclass(each.category, UserWarning) and _reports(each.category)
+    ]
+
+
+def _reports(category: type[Warning]) -> bool:
+    """Whether a warning is about the code under test: of pytest's own, an exception that left a thread."""
+    ours = issubclass(category, pytest.PytestWarning)
+    return not ours or issubclass(category, pytest.PytestUnhandledThreadExceptionWarning)
 
 
 @contextmanager

@@ -108,7 +108,7 @@ class Chaos:
                 tests.append((position, item.nodeid, replies))
             else:
                 self._results.left_out[why] += 1
-        seed = int(settings.settings_of(items[0]).get("seed", 0)) if items else 0
+        seed = str(self._config.getoption("converse_seed") or self._config.getini("converse_seed"))
         pairs = plan(tests, self._options.faults, seed)
         with unseen(self._config):
             self._run_round(items, pairs, started + self._options.seconds)

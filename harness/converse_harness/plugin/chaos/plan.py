@@ -43,7 +43,7 @@ class DamagePair:
     fault: str
 
 
-def plan(tests: Iterable[tuple[int, str, Sequence[PlannedReply]]], names: Sequence[str], seed: int) -> list[DamagePair]:
+def plan(tests: Iterable[tuple[int, str, Sequence[PlannedReply]]], names: Sequence[str], seed: str) -> list[DamagePair]:
     """Return all pairs of the tests (position, node id, replies), those least alike first.
 
     A first wave has each combination of fault, kind of reply and operation once, a second wave once more, and so on.

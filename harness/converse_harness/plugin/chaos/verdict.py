@@ -88,9 +88,8 @@ def hangs(run: Rerun) -> bool:
     taken = first.call.answered.taken
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
     stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
-    return taken.endless or (
-        stalls and sent_slowly and len(taken.times) > 0 and _longest_pause(taken.times) >= PATIENCE
-    )
+    waited = _longest_pause(taken.times) >= PATIENCE * 0.9  # clocks differ
+    return taken.endless or (stalls and sent_slowly and waited)
 
 
 def _longest_pause(moments: Iterable[float]) -> float:
