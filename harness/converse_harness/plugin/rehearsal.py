@@ -100,7 +100,7 @@ class RehearsalHooks:
         for name, value in report.user_properties if report.when == "teardown" else ():
             if name == REHEARSED:
                 try:
-                    made = json.loads(str(value))
+                    made: dict[str, Any] = json.loads(str(value))
                 except ValueError:  # a secret was masked in it
                     made = {"asked": {}, "left out": "masked"}
                 asked = {
