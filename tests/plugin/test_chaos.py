@@ -207,6 +207,7 @@ class TestIt:
         self.seen = 1
 
     def test(self, converse):
+        assert vars(self).pop("seen") == 1  # of an object of its own
         converse.script(reply.text(HI))
         assert careful(HI) == HI
 """,
