@@ -185,6 +185,18 @@ def test_{number}(converse):
     assert found == JUDGED
 
 
+def test_unpacking_calls_counts_them(chaos: pytest.Pytester) -> None:
+    tests = """
+def test(converse):
+    converse.script(reply.text(HI))
+    assert patient(HI) == HI
+    (call,) = converse.calls
+    assert call.last_user_text == HI
+"""
+    found = verdicts(run(chaos, tests, option="cut_off,throttled"))
+    assert found == {("test", 1, "cut_off"): "counted", ("test", 1, "throttled"): "counted"}
+
+
 KINDS = {
     "function": """
 def test(converse):

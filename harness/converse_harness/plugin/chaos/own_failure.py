@@ -22,8 +22,8 @@ _CALLS: Final = frozenset(
 )
 """The attributes that read or count the calls of a fake or of a mock."""
 
-_ACCIDENTS: Final = (LookupError, AttributeError, TypeError)
-"""What a test raises that takes apart a result of another form than it expects."""
+_ACCIDENTS: Final = (LookupError, AttributeError, TypeError, ValueError)
+"""What a test raises that takes apart a result of another form than it expects; ValueError if it unpacks too many."""
 
 _ERROR_WORDS: Final = re.compile(
     r"\w*(?:error|exception)\w*|fail\w*|time[ds]?[ -]?out|throttl\w*|unavailable|incomplete|interrupted|truncated",
