@@ -59,7 +59,7 @@ REHEARSAL: Final[Mapping[str, Mapping[str, Any]]] = {
 """The options of a rehearsal -> their arguments for `addoption`. They are options of the command line only."""
 
 REHEARSED: Final = "converse_rehearsal"
-"""Name of a pytest user property in a test's teardown report; its value is what the test asked, as JSON."""
+"""Name of a pytest user property in a test's teardown report; its value is what the test asked."""
 
 NOTE: Final = "converse_note"
 """Name of a pytest user property in a test's teardown report; its value is a note as JSON."""
