@@ -15,13 +15,12 @@ NOT_REHEARSED: Final = (
     "   More: converse-harness docs upgrade what-a-rehearsal-cannot-find"
 )
 
-LeftOut = Literal["", "refused", "off", "stale", "masked"]
+LeftOut = Literal["", "refused", "off", "stale"]
 """Why something is left out, as a key of `_REASONS`; "" if it is not."""
 
 _REASONS: Final[Mapping[LeftOut, str]] = {
     "refused": "{} with a request that is refused as it is",
     "off": '{} with rules="off"',
-    "masked": "{} with a secret in what would be refused",
     "stale": "{} with a request that the installed botocore's model does not know",
 }
 

@@ -7,7 +7,6 @@ prints the summary joins them, because only there the id that is asked most ofte
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import sys
 import sysconfig
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -29,6 +28,7 @@ from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCa
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.observers import watching
+from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import REHEARSED, models_of
 
 _SOCKETS: Final = ("server", "asgi")
@@ -62,6 +62,10 @@ def rehearse(config: pytest.Config) -> Generator[None]:
         yield
 
 
+_Property = tuple[list[tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]]]], LeftOut]
+"""What a test's report holds: for each model id the requests, targets and refused calls; why the test is left out."""
+
+
 class RehearsalHooks:
     """The hooks that note what each test asks, and that report what other models would refuse."""
 
@@ -91,7 +95,7 @@ class RehearsalHooks:
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, pytest.TestReport]:
         """Add what the test asked to its teardown report."""
         report: pytest.TestReport = yield
-        if call.when == "teardown" and self._test is not None and (made := self._test.as_json()):
+        if call.when == "teardown" and self._test is not None and (made := self._test.as_property()):
             report.user_properties.append((REHEARSED, made))
         return report
 
@@ -99,15 +103,12 @@ class RehearsalHooks:
         """Take what a test asked out of its report."""
         for name, value in report.user_properties if report.when == "teardown" else ():
             if name == REHEARSED:
-                try:
-                    made: dict[str, Any] = json.loads(str(value))
-                except ValueError:  # a secret was masked in it
-                    made = {"asked": {}, "left out": "masked"}
+                found, left_out = cast("_Property", value)
                 asked = {
                     model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused])
-                    for model_id, (requests, targets, refused) in made["asked"].items()
+                    for model_id, requests, targets, refused in found
                 }
-                self._report.add(report.nodeid, asked, made["left out"])
+                self._report.add(report.nodeid, asked, left_out)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -178,21 +179,37 @@ class _TestRehearsal:
             with self._lock:
                 asked.refused += refused
 
-    def as_json(self) -> str:
-        """What the test asked, as JSON; empty if it asked nothing."""
+    def as_property(self) -> _Property | None:
+        """What the test asked, for its report, with secrets masked; None if it asked nothing.
+
+        It is no text: the report's texts are searched for secrets, which takes longer than a rehearsal.
+        """
         left_out: LeftOut = "off" if self._off else ""
         if any(not _was_recorded(call) for call in self._own):
             left_out = "refused"
         if any(_was_recorded(call) and call.status == _REFUSED for call in (*self._own, *self._doubtful)):
             left_out = "refused"
         if not self._asked and not left_out:
-            return ""
-        asked = {name: (each.requests, each.targets, each.refused) for name, each in self._asked.items()}
-        return json.dumps({"asked": asked, "left out": left_out})
+            return None
+        asked = [
+            (
+                _masked(name),
+                each.requests,
+                [*each.targets],
+                [(*call[:4], masked(call.message, set()), call.line) for call in each.refused],
+            )
+            for name, each in self._asked.items()
+        ]
+        return asked, left_out
 
 
 _REFUSED: Final = 400
 """The HTTP status of a request that is refused."""
+
+
+@lru_cache(512)
+def _masked(name: str) -> str:
+    return masked(name, set())
 
 
 def _was_recorded(call: Call) -> bool:

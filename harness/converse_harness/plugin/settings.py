@@ -73,7 +73,7 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
 """Maps each option that only the command line has to its arguments for `addoption`."""
 
 REHEARSED: Final = "converse_rehearsal"
-"""Name of a pytest user property in a test's teardown report; its value is what the test asked, as JSON."""
+"""Name of a pytest user property in a test's teardown report; its value is what the test asked."""
 
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
