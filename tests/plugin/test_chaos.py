@@ -197,6 +197,35 @@ def test(converse):
     assert found == {("test", 1, "cut_off"): "counted", ("test", 1, "throttled"): "counted"}
 
 
+def test_other_tools_ask_something_else(chaos: pytest.Pytester) -> None:
+    tests = """
+def ask(*names):
+    tools = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in names]
+    said = client().converse(**question("hello"), toolConfig={"tools": tools})
+    return said["output"]["message"]["content"][0]["text"]
+
+def test(converse):
+    converse.script(reply.text("one"), reply.text("two"))
+    assert ask("a") == "one"
+    assert ask("b") == "two"
+"""
+    found = verdicts(run(chaos, tests, option="throttled"))
+    assert found == {("test", 1, "throttled"): "recovered", ("test", 2, "throttled"): "recovered"}
+
+
+def test_each_file_is_shown_before_a_second_test(chaos: pytest.Pytester) -> None:
+    test = """
+def test_{}(converse):
+    converse.script(reply.text(HI))
+    assert loose(HI) == HI
+"""
+    many = HEAD + "".join(test.format(name) for name in "abcde")
+    chaos.makepyfile(test_first=many, test_second=many)
+    result = chaos.runpytest("--converse-chaos=no_message_stop")
+    shown = re.findall(r"^NOT NOTICED   (\S+)   reply", result.stdout.str(), re.MULTILINE)
+    assert shown == ["test_first.py::test_a", "test_second.py::test_a", "test_first.py::test_b"]
+
+
 KINDS = {
     "function": """
 def test(converse):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from converse_harness.reply.reply import Reply
 
 Asked = tuple[str, str, str]
-"""What a call asks: its operation, its model id, and a digest of its messages."""
+"""What a call asks: its operation, its model id, and a digest of the members in `_MEMBERS`."""
+
+_MEMBERS: Final = ("messages", "system", "toolConfig", "outputConfig")
+"""The members of a request by which two requests are the same; a client may change the others when it asks again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -120,5 +123,5 @@ class Watch:
 
 def asked_of(call: Call) -> Asked:
     """What a call asks, comparable between two runs of a test."""
-    said = json.dumps(call.body.get("messages"), sort_keys=True, default=str)
+    said = json.dumps([call.body.get(name) for name in _MEMBERS], sort_keys=True, default=str)
     return call.operation or "", call.model_id, hashlib.sha256(said.encode()).hexdigest()

@@ -63,10 +63,17 @@ class ChaosResults:
 
     @property
     def bad(self) -> list[JudgedRerun]:
-        """The reruns whose verdict is listed, worst first."""
+        """The reruns whose verdict is listed, worst first; within a verdict, first one for each fault and test file."""
         order = [each.word for each in LISTED]
         found = [each for each in self.tried if each.verdict in order]
-        return sorted(found, key=lambda each: (order.index(each.verdict), each.test, each.reply, each.fault))
+        found.sort(key=lambda each: (order.index(each.verdict), each.test, each.reply, each.fault))
+        before: Counter[tuple[str, str, str]] = Counter()
+        ranks: dict[int, int] = {}
+        for each in found:
+            alike = (each.verdict, each.fault, each.test.partition("::")[0])
+            ranks[id(each)] = before[alike]
+            before[alike] += 1
+        return sorted(found, key=lambda each: (order.index(each.verdict), ranks[id(each)]))
 
 
 def lines_of(results: ChaosResults, option: str) -> list[str]:
