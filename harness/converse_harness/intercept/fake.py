@@ -318,7 +318,7 @@ class Fake:
             forwards = slot is None and call.operation not in self.endpoint.handlers
             forwarded = self._writer.forward(call, request) if self._writer is not None and forwards else None
         for watcher in observers.watchers:
-            watcher(self, call)
+            watcher(self.endpoint, call)
         return self.endpoint.answer(call, slot) if forwarded is None else forwarded
 
     def take_turns_with(self, other: Fake) -> None:

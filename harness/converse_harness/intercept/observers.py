@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.replacing import Replacing
 
-if TYPE_CHECKING:
-    from converse_harness.intercept.fake import Fake
-
-Watcher = Callable[["Fake", Call], None]
+Watcher = Callable[[Endpoint, Call], None]
 """A function that is called for each call to any fake, before the call is answered; its client's thread runs it."""
 
 watchers: Final[list[Watcher]] = []

@@ -96,7 +96,7 @@ class Hooks:
 
     def _begin(self, config: pytest.Config) -> None:
         self.config = config
-        config.stash[HOOKS] = self
+        config.stash[HOOKS], config.stash[settings.ONCE_MORE] = self, self.once_more
         if self._guard is None and settings.chosen(config, "guard") == "session":
             from converse_harness.intercept.session_guard import SessionGuard
 

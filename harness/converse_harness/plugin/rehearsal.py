@@ -22,11 +22,11 @@ import pytest
 
 import converse_harness
 from converse_harness.bedrock.rules import RuleRequest
+from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
-from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.observers import watching
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import REHEARSED, models_of
@@ -77,10 +77,10 @@ class RehearsalHooks:
         self._report = RehearsalReport(targets)
         self._test: _TestRehearsal | None = None
 
-    def watch(self, fake: Fake, call: Call) -> None:
+    def watch(self, endpoint: Endpoint, call: Call) -> None:
         """Rehearse one call, in the thread in which it is answered."""
         if self._test is not None and call.operation in SCRIPTED and call.malformed is None:
-            self._test.add(fake, call)
+            self._test.add(endpoint, call)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -144,9 +144,9 @@ class _TestRehearsal:
         """Calls that Bedrock itself answered, or will answer."""
         self._off = False
 
-    def add(self, fake: Fake, call: Call) -> None:
+    def add(self, endpoint: Endpoint, call: Call) -> None:
         """Rehearse a call as each target that may replace its model id."""
-        if fake.endpoint.rules == "off":
+        if endpoint.rules == "off":
             self._off = True
             return
         seen = hash((call.operation, call.model_id, call.raw))
@@ -159,21 +159,21 @@ class _TestRehearsal:
                 matching = [index for index, target in enumerate(self._targets) if target.replaces(call.model_id)]
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
-        request = fake.endpoint.asked
+        request = endpoint.asked
         if request is None or request.body is not call.body:  # another thread has asked meanwhile
             request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
         but: frozenset[str] = frozenset()
         if call.refusal is not None:
             self._own.append(call)
             but = own_rules(request)
-        elif call.answered.passed_on is not None or fake.endpoint.script.recordings:
+        elif call.answered.passed_on is not None or endpoint.script.recordings:
             self._doubtful.append(call)
         refused = list[RefusedCall]()
         line: str | None = None
         for index in asked.targets:
-            for found in self._targets[index].refusals(request, fake.endpoint.rules, but=but):
+            for found in self._targets[index].refusals(request, endpoint.rules, but=but):
                 if line is None:
-                    line = "" if fake.transport in _SOCKETS else line_that_asked(self._thread, self._root)
+                    line = "" if endpoint.transport in _SOCKETS else line_that_asked(self._thread, self._root)
                 refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message, line))
         if refused:
             with self._lock:

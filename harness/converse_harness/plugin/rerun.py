@@ -23,8 +23,8 @@ import pytest
 
 from converse_harness import notes
 from converse_harness.intercept.observers import replacing
-from converse_harness.plugin.outcome import HOOKS
 from converse_harness.plugin.quick import without_waits_of_tenacity
+from converse_harness.plugin.settings import ONCE_MORE
 from converse_harness.plugin.watch import Watch
 
 _When = Literal["setup", "call", "teardown"]
@@ -127,7 +127,7 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
     run = Rerun(watch)
     started, worked = time.monotonic(), time.process_time()
     with ExitStack() as stack:
-        stack.enter_context(item.config.stash[HOOKS].once_more(item))
+        stack.enter_context(item.config.stash[ONCE_MORE](item))
         stack.enter_context(_kept(item, "user_properties", "_report_sections"))
         stack.enter_context(_without_tracebacks(item))
         stack.enter_context(_logs(run.logs))

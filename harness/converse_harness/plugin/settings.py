@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -80,6 +81,9 @@ NOTE: Final = "converse_note"
 
 VERDICT: Final = "converse_contract"
 """The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
+
+ONCE_MORE: Final = pytest.StashKey[Callable[[pytest.Item], AbstractContextManager[None]]]()
+"""The key of `Hooks.once_more`, which prepares a test to run once more, in the stash of the pytest config."""
 
 MARKER: Final = "converse_recording"
 
