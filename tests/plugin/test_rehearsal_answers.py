@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.nested import HYPOTHESIS, XDIST
+from tests.nested import ASYNCIO, HYPOTHESIS, XDIST
 
 OPUS = "us.anthropic.claude-opus-5"
 NOVA = "us.amazon.nova-pro-v1:0"
@@ -153,6 +153,43 @@ def test_cuts_are_those_of_the_model(suite: pytest.Pytester) -> None:
     )
 
 
+KINDS = """
+import unittest
+
+
+class Suite(unittest.TestCase):
+    def test_unit(self):
+        with fake_converse(reply.text(HI)):
+            self.assertIn("cacheWriteInputTokens", whole()["usage"])
+
+
+async def test_async(converse):
+    converse.script(reply.text(HI))
+    assert "cacheWriteInputTokens" in whole()["usage"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_server(converse_server, number):
+    with converse_server.script(*[reply.text(HI)] * number) as fake:
+        client = create_client(endpoint_url=fake.url)
+        for _ in range(number):
+            assert ("cacheWriteInputTokens" in client.converse(**question("?", MODEL))["usage"]) or number == 1
+"""
+
+
+def test_every_kind_of_test_is_rerun(suite: pytest.Pytester) -> None:
+    result = run(suite, KINDS, *ASYNCIO, "-o", "asyncio_mode=auto")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(
+        [
+            f"  answered as {OPUS}: 1 of 4 tests pass",
+            "    test_it.py::Suite::test_unit  'cacheWriteInputTokens' not found in *  test_it.py:14",
+            "    test_it.py::test_async  assert 'cacheWriteInputTokens' in *  test_it.py:19",
+            "    test_it.py::test_server[[]2[]]  assert *  test_it.py:27",
+        ]
+    )
+
+
 TWO_IDS = """
 def test_both():
     with fake_converse(reply.text(HI), reply.text(HI)):
@@ -211,10 +248,15 @@ def test_refused(converse):
         joined()
 
 
-def test_exact(converse):
-    converse.script(reply.throttled())
+def test_throttled(converse):
+    converse.always(reply.throttled())
     with pytest.raises(Exception):
-        create_client().converse(**question("?", MODEL))
+        whole()
+
+
+def test_events(converse):
+    converse.script(reply.events(list(reply.text(HI).events()), strict=False))
+    joined()
 
 
 def test_healthy(converse):
@@ -228,7 +270,7 @@ def test_tests_that_are_left_out_are_counted(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             f"  answered as {OPUS}: 1 of 1 test passes",
-            "    not run again: *1 with @given, 1 with calls that are refused or not scripted, 1 with rerun=False, *",
+            "    not run again: 1 with @given, 1 with calls*, 2 with recorded*, 1 with rerun=False, 1 with xfail",
         ]
     )
 
@@ -283,6 +325,17 @@ def test_wide(wide, converse):
     assert wide == 0 and joined() == HI
 
 
+@pytest.fixture(scope="module")
+def late():
+    with fake_converse(reply.text(HI)):
+        return written_tokens()
+
+
+def test_late(converse, request):
+    converse.script(reply.message(SIGNED, {"text": HI}))
+    assert thought()["text"] or request.getfixturevalue("late") == 0
+
+
 def test_unused(converse):
     converse.script(reply.message(SIGNED, {"text": HI}), reply.text(HI))
     if thought()["text"]:
@@ -299,9 +352,9 @@ def test_summary(converse):
 
 def test_the_checks_of_the_fake_hold_and_wider_fixtures_are_left(suite: pytest.Pytester) -> None:
     result = run(suite, SCOPED, "-o", "converse_rules=warn")
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(
-        [f"  answered as {OPUS}: 2 of 3 tests pass", "    test_it.py::test_unused  UnusedReplies: *"]
+        [f"  answered as {OPUS}: 3 of 4 tests pass", "    test_it.py::test_unused  UnusedReplies: *"]
     )
 
 

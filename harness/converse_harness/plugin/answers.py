@@ -35,7 +35,7 @@ _MESSAGE: Final = 90
 _TESTS: Final = 5
 """How many tests that are not repeatable are named."""
 
-_EXACT: Final = "whose answers are recorded, exact events or errors, which no model changes"
+_EXACT: Final = "with recorded answers, exact events or errors alone"
 
 
 class AnsweredTest(NamedTuple):
