@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.intercept.boto import holds_bodies_to_their_length
-from converse_harness.plugin import chaos as plugin_chaos
+from converse_harness.plugin import passed
 from converse_harness.plugin.chaos import damage, verdict
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
 from tests.plugin.upstream import Upstream
@@ -520,7 +520,7 @@ def test_next(converse):
 
 
 def test_what_hangs_is_ended_and_named(chaos: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin_chaos, "_AT_LEAST", 0.1)
+    monkeypatch.setattr(passed, "_AT_LEAST", 0.1)
     result = run(chaos, HANGS, *ASYNCIO, option="no_message_stop,throttled")
     assert verdicts(result) == {
         ("test_hangs", 1, "no_message_stop"): "hung",

@@ -284,7 +284,8 @@ class Endpoint:
         if call.operation in NAMED:
             check_answer(call.operation, reply)
         call.answered.reply = reply
-        response = self._renderer.render(reply, Occasion(self.seed, place, call))
+        model = call.stands_for if self.replacing is None else self.replacing.answers_as(call)
+        response = self._renderer.render(reply, Occasion(self.seed, place, call, model))
         recorded = reply.recorded
         if recorded is None or not recorded.partial or recorded.operation != call.operation:
             return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -65,6 +65,14 @@ class ReportLine(NamedTuple):
     accepted: bool | None = None
 
 
+OfTarget = Callable[[int, Collection[str]], "Iterable[ReportLine]"]
+"""A function that returns more lines about a target, given its index and the model ids that it replaces."""
+
+
+def _nothing_more(_: int, __: Collection[str]) -> Iterable[ReportLine]:
+    return ()
+
+
 class _Result(NamedTuple):
     """The result for one target: the ids that it replaces with their requests, all tests, and the refused ones."""
 
@@ -77,7 +85,8 @@ class _Result(NamedTuple):
 class RehearsalReport:
     """What was asked so far, by the name of a test or recording and by model id.
 
-    `unit` is the noun for what has a name, `part` the noun for what may be left out.
+    `unit` is the noun for what has a name, `part` the noun for what may be left out. `more` returns the lines that
+    follow those about a target that the user has named.
     """
 
     targets: Sequence[RehearsalTarget]
@@ -85,6 +94,7 @@ class RehearsalReport:
     part: str = "test"
     asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
     left_out: dict[str, LeftOut] = field(default_factory=dict[str, LeftOut])
+    more: OfTarget = _nothing_more
 
     def add(self, name: str, asked: Mapping[str, Asked], left_out: LeftOut = "") -> None:
         """Add a test or recording; a later one of the same name replaces it."""
@@ -100,6 +110,10 @@ class RehearsalReport:
         """Whether any target would refuse a request."""
         return any(self._result(index, target).refused for index, target in enumerate(self.targets))
 
+    def replaced(self, index: int) -> Collection[str]:
+        """The model ids that the target with this index replaces."""
+        return self._result(index, self.targets[index]).ids.keys()
+
     def lines(self, *, full: bool = False) -> Iterator[ReportLine]:
         """Yield the lines of the report; `full`: with all rows."""
         rules: dict[str, str] = {}
@@ -109,6 +123,7 @@ class RehearsalReport:
             result = self._result(index, target)
             if not target.of_all:
                 yield from self._of_one(target, result, full=full)
+                yield from self.more(index, result.ids)
             else:
                 if target.pattern not in patterns:
                     patterns.add(target.pattern)

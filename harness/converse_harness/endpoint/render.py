@@ -61,11 +61,15 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call."""
+    """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call.
+
+    `model` is the id of the model in whose manner the answer is cut, and whose usage keys it has.
+    """
 
     seed: int
     place: str
     call: Call
+    model: str = ""
 
     @property
     def request_id(self) -> str:
@@ -163,7 +167,7 @@ class Renderer:
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterable[Chunk]:
         if reply.placements and (breach := reply.order_breach) is not None:
             return _broken_order(breach, reply, occasion)
-        family, names = family_of(occasion.call.stands_for), occasion.names
+        family, names = family_of(occasion.model), occasion.names
         key = (reply, family.name, names)
         known = self._frames.get(key)
         frames = Frames(partial(_events, reply, family, names)) if known is None else known
@@ -210,7 +214,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
-        sound = [*_events(reply, family_of(occasion.call.stands_for), occasion.names)]
+        sound = [*_events(reply, family_of(occasion.model), occasion.names)]
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
@@ -303,7 +307,7 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
     options = {name: body.options[name] for name in METADATA if name in body.options} if body.options else {}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
-    options["usage"] = usage(occasion.call, body, options.get("usage"))
+    options["usage"] = usage(occasion.call, body, options.get("usage"), occasion.model)
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options
@@ -371,7 +375,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 def _count(reply: Reply, occasion: Occasion) -> int:
     """Return the number of events of the reply as a stream. Without pauses between events, return 1 to save time."""
-    return sum(1 for _ in reply.events(family_of(occasion.call.stands_for))) if reply.pace.each else 1
+    return sum(1 for _ in reply.events(family_of(occasion.model))) if reply.pace.each else 1
 
 
 def _pauses(reply: Reply, events: int) -> float:

@@ -26,3 +26,7 @@ class Replacing(Protocol):
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
         """Return the reply to send in place of `reply`, which the script chose; `reply` itself changes nothing."""
         ...
+
+    def answers_as(self, call: Call) -> str:
+        """Return the id of the model in whose manner a call is answered; rules still ask the call's own model."""
+        ...

@@ -48,8 +48,8 @@ Sonnet 4.5, in all from newer models, in none from 3.7 or Nova. Streams of every
 the request has a cachePoint, and never cacheDetails."""
 
 
-def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Build the TokenUsage of an answer. Values in `given` replace estimates.
+def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_id: str) -> dict[str, Any]:
+    """Build the TokenUsage of an answer, with the keys of a model. Values in `given` replace estimates.
 
     As at Bedrock, cache tokens are part of the total. Tokens that the model caches without a cachePoint count as normal
     input.
@@ -60,7 +60,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dic
     counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": body.tokens, **(given or {})}
     if given is None:
         counted["serverToolUsage"] = {}
-        known = _in_json(call.stands_for) if call.operation == "Converse" else _NO_KEYS
+        known = _in_json(model_id) if call.operation == "Converse" else _NO_KEYS
         read, written = (use.read, use.written) if use is not None else (0, 0)
         for key in _COUNTS if has_cache_point(call) else known.always:
             counted[key] = read if key in _READ else written

@@ -1,6 +1,6 @@
 """What a pytest run attaches to all fakes of this process: functions that see each call, and a replacement of replies.
 
-`--converse-as` watches the calls, and `--converse-chaos` replaces replies while a test runs once more.
+`--converse-as` watches the calls; `--converse-chaos` and `--converse-as-answers` replace replies in reruns of tests.
 """
 
 from __future__ import annotations

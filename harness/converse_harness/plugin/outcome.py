@@ -89,7 +89,7 @@ class Hooks:
             from converse_harness.plugin.chaos import Chaos
 
             config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
-        if config.getoption("converse_as") or config.getoption("converse_as_strict"):
+        if any(config.getoption(f"converse_{name}") for name in ("as", "as_strict", "as_answers")):
             from converse_harness.plugin.rehearsal import rehearse
 
             self._stack.enter_context(rehearse(config))

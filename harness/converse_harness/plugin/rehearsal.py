@@ -6,21 +6,15 @@ prints the summary joins them, because only there the id that is asked most ofte
 
 from __future__ import annotations
 
-import inspect
-import os
-import sys
-import sysconfig
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
-import converse_harness
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import SCRIPTED, Call
@@ -28,19 +22,15 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
+from converse_harness.plugin.lines import line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import REHEARSED, models_of
 
+if TYPE_CHECKING:
+    from converse_harness.plugin.answers import AnswersHooks
+
 _SOCKETS: Final = ("server", "asgi")
 """The transports whose clients may be in another process; the line of code that asked is not known."""
-
-_INSTALLED: Final = ("site-packages", "dist-packages")
-
-_OTHERS_CODE: Final = (
-    f"{Path(converse_harness.__file__).parent}{os.sep}",
-    *{f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib")},
-)
-"""Folders with code that is not the user's, beside the folders of installed packages."""
 
 
 @contextmanager
@@ -56,10 +46,29 @@ def rehearse(config: pytest.Config) -> Generator[None]:
     for target in targets:
         if strict and not target.known:
             raise pytest.UsageError(f"--converse-as-strict: {unknown_target(target)}")
-    rehearsal = RehearsalHooks(config, targets, strict=strict)
+    answers = _answers_of(config, targets)
+    rehearsal = RehearsalHooks(config, targets, answers, strict=strict)
     config.pluginmanager.register(rehearsal, "converse_rehearsal")
     with watching(rehearsal.watch):
         yield
+
+
+def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> AnswersHooks | None:
+    """Register the hooks of `--converse-as-answers`, if the option came. Raises UsageError if no model is named."""
+    if not config.getoption("converse_as_answers"):
+        return None
+    if not targets:
+        raise pytest.UsageError("--converse-as-answers came without --converse-as MODEL. Name the model as well.")
+    if any(target.of_all for target in targets):
+        raise pytest.UsageError(
+            "--converse-as-answers came with --converse-as all. It runs each test once more for each model, so only "
+            "models that are named are allowed. Name those that matter: --converse-as us.anthropic.claude-opus-5."
+        )
+    from converse_harness.plugin.answers import AnswersHooks
+
+    hooks = AnswersHooks(config, targets)
+    config.pluginmanager.register(hooks, "converse_answers")
+    return hooks
 
 
 _Property = tuple[list[tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]]]], LeftOut]
@@ -69,12 +78,23 @@ _Property = tuple[list[tuple[str, int, list[int], list[tuple[int, int, str, str,
 class RehearsalHooks:
     """The hooks that note what each test asks, and that report what other models would refuse."""
 
-    def __init__(self, config: pytest.Config, targets: list[RehearsalTarget], *, strict: bool) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        targets: list[RehearsalTarget],
+        answers: AnswersHooks | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._targets = targets
         self._strict = strict
         self._root = config.rootpath
         self._is_worker = hasattr(config, "workerinput")
         self._report = RehearsalReport(targets)
+        self._answers = answers
+        if answers is not None:
+            self._report.more = answers.lines
+            answers.replaced = self._report.replaced
         self._test: _TestRehearsal | None = None
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
@@ -114,8 +134,13 @@ class RehearsalHooks:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail the run if a request would be refused and the option asks for that."""
         passed = session.exitstatus == pytest.ExitCode.OK
-        if self._strict and passed and not self._is_worker and self._report.refuses:
+        if self._strict and passed and not self._is_worker and self._finds:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @property
+    def _finds(self) -> bool:
+        """Whether a request would be refused, or a test fails with the answers of another model."""
+        return self._report.refuses or (self._answers is not None and self._answers.finds)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report."""
@@ -123,7 +148,7 @@ class RehearsalHooks:
         for text, accepted in self._report.lines(full=terminalreporter.config.get_verbosity() > 0):
             marked = {"bold": True, "green": accepted, "red": not accepted} if accepted is not None else {}
             terminalreporter.write_line(text, **marked)
-        if self._strict and self._report.refuses:
+        if self._strict and self._finds:
             terminalreporter.write_line("the run fails, because of --converse-as-strict", red=True)
 
 
@@ -215,32 +240,3 @@ def _masked(name: str) -> str:
 def _was_recorded(call: Call) -> bool:
     """Whether Bedrock itself answered a call: now, or when its answer was recorded."""
     return call.answered.passed_on is not None or (call.reply is not None and call.reply.recorded is not None)
-
-
-def line_that_asked(thread: int, root: Path) -> str:
-    """The line of the user's code that is asking now, relative to `root`; empty if there is none.
-
-    It is the innermost frame outside of installed packages and of Python itself. A framework may ask in a thread of its
-    own; then it is that frame of `thread`, which runs the test.
-    """
-    frame = _user_frame(inspect.currentframe())
-    if frame is None and thread != threading.get_ident():
-        frame = _user_frame(sys._current_frames().get(thread))  # pyright: ignore[reportPrivateUsage]
-    if frame is None:
-        return ""
-    path = Path(frame.f_code.co_filename)
-    return f"{path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name}:{frame.f_lineno}"
-
-
-def _user_frame(frame: FrameType | None) -> FrameType | None:
-    while frame is not None and not _is_users(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-@lru_cache(4096)
-def _is_users(file: str) -> bool:
-    path = Path(file)
-    return (
-        path.is_absolute() and not any(part in _INSTALLED for part in path.parts) and not file.startswith(_OTHERS_CODE)
-    )

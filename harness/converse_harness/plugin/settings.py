@@ -57,7 +57,16 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
         "help": "report which requests of the tests Bedrock would refuse if they went to MODEL: those whose model id "
         "matches PATTERN, or the id asked most often; MODEL `all`: the newest model of each line (can be given again)",
     },
-    "as-strict": {"action": "store_true", "help": "fail the run if --converse-as finds a request that is refused"},
+    "as-strict": {
+        "action": "store_true",
+        "help": "fail the run if --converse-as finds a request that is refused, or --converse-as-answers a test that "
+        "fails",
+    },
+    "as-answers": {
+        "action": "store_true",
+        "help": "after the last test, run tests that passed again, answered in the manner of each MODEL of "
+        "--converse-as: its cuts, its usage keys, its reasoning without text",
+    },
     "chaos": {
         "nargs": "?",
         "const": "60s",

@@ -111,6 +111,10 @@ class Watch:
                 self.first = seen
             return made
 
+    def answers_as(self, call: Call) -> str:
+        """Return the id of the model in whose manner a call is answered: the call's own."""
+        return call.stands_for
+
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Context manager: replies in its block belong to a fixture of a wider scope, and are left as they are."""

@@ -11,27 +11,10 @@ from typing import TYPE_CHECKING
 from converse_harness.plugin.chaos.damage import damaged, kind_of
 
 if TYPE_CHECKING:
-    from converse_harness.faults.model import Transport
-    from converse_harness.plugin.watch import Asked
-    from converse_harness.reply.reply import Reply
+    from converse_harness.plugin.passed import OwnReply
 
 _BEFORE_ANY_BYTE = ("throttled", "internal_server_error", "throttle_first_frame", "empty_200")
 """The faults that a client meets even if it reads only the beginning of an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedReply:
-    """A reply that a test got: its number from 1, what its call asked, and how often that was asked before, plus 1.
-
-    `read_whole`: the client read the answer to its end, and so meets a fault anywhere in it.
-    """
-
-    number: int
-    asked: Asked
-    occurrence: int
-    reply: Reply
-    transport: Transport | None
-    read_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +22,11 @@ class DamagePair:
     """A reply of a test, and the fault that it gets in a rerun. `test` is the position of the test in the session."""
 
     test: int
-    planned: PlannedReply
+    planned: OwnReply
     fault: str
 
 
-def plan(tests: Iterable[tuple[int, str, Sequence[PlannedReply]]], names: Sequence[str], seed: str) -> list[DamagePair]:
+def plan(tests: Iterable[tuple[int, str, Sequence[OwnReply]]], names: Sequence[str], seed: str) -> list[DamagePair]:
     """Return all pairs of the tests (position, node id, replies), those least alike first.
 
     A first wave has each combination of fault, kind of reply and operation once, a second wave once more, and so on.

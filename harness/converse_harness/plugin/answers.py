@@ -1,0 +1,207 @@
+"""The hooks of `--converse-as-answers`: tests that passed run again, answered in the manner of another model.
+
+The manner is what the tables know of a model: how it cuts an answer, its usage keys, and whether its reasoning has
+text. The rules still ask the model that the request names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import pytest
+
+from converse_harness.endpoint.manner import has_manner, in_manner_of
+from converse_harness.endpoint.rehearsal_report import ReportLine
+from converse_harness.plugin.chaos.own_failure import whole
+from converse_harness.plugin.lines import line_that_failed
+from converse_harness.plugin.passed import PassedTest, passed_tests
+from converse_harness.plugin.report import masked
+from converse_harness.plugin.rerun import Rerun, unseen
+from converse_harness.plugin.watch import Watch, WatchedReply
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
+    from converse_harness.endpoint.rehearsal import RehearsalTarget
+    from converse_harness.reply.reply import Reply
+
+_OUTPUT: Final = "converse_answers"
+"""The key in `workeroutput` under which an xdist worker sends its results to the controller."""
+
+_MESSAGE: Final = 90
+"""The maximum number of characters of an error's message."""
+
+_TESTS: Final = 5
+"""How many tests that are not repeatable are named."""
+
+_EXACT: Final = "with recorded answers, exact events or errors alone"
+
+
+class AnsweredTest(NamedTuple):
+    """What became of a test with the answers of the target at this index.
+
+    `model_id` is the id whose answers were changed, "" for each that the target's pattern matches. `why` is the error,
+    or the reason; `line` is the line of the test that failed.
+    """
+
+    target: int
+    model_id: str
+    test: str
+    verdict: Literal["passes", "fails", "not repeatable", "left out"]
+    why: str = ""
+    line: str = ""
+
+
+class MannerWatch(Watch):
+    """Answers the calls whose model id is to be replaced in the manner of another model."""
+
+    def __init__(self, model: str, replaces: Callable[[str], bool]) -> None:
+        super().__init__(self._changed)
+        self.lenient = False
+        self._model = model
+        self._replaces = replaces
+
+    def answers_as(self, call: Call) -> str:
+        """Return the id of the model in whose manner a call is answered."""
+        return self._model if not self._paused and self._replaces(call.model_id) else call.stands_for
+
+    def _changed(self, seen: WatchedReply) -> Reply:
+        model = self.answers_as(seen.call)
+        return seen.reply if model == seen.call.stands_for else in_manner_of(model, seen.reply, seen.call.body)
+
+
+class AnswersHooks:
+    """The hooks that run tests again with the answers of each target, and the lines about it."""
+
+    def __init__(self, config: pytest.Config, targets: list[RehearsalTarget]) -> None:
+        self.replaced: Callable[[int], Collection[str]] = lambda _: ()
+        """Returns the model ids that the target with an index replaces, as far as this process knows."""
+        self._config = config
+        self._targets = targets
+        self._passed = passed_tests(config)
+        self._results: list[AnsweredTest] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Rerun tests after the last one, on each worker of xdist its own."""
+        result = yield
+        if self._passed.replies:
+            with unseen(self._config):
+                for test in self._passed.among([*session.items]):
+                    self._results += self._answered(test)
+                self._passed.close()
+        return result
+
+    def _answered(self, test: PassedTest) -> Iterator[AnsweredTest]:
+        """Run a test as each target; yield what became of it."""
+        plain: Rerun | str | None = None
+        for index, target in enumerate(self._targets):
+            for model_id, replaces in self._replacements(index, target, test):
+                result = AnsweredTest(index, masked(model_id, set()), test.item.nodeid, "left out", test.why_not)
+                replies = [each.reply for each in test.replies if replaces(each.asked[1])]
+                if not replies:
+                    continue
+                if not test.why_not and any(map(has_manner, replies)):
+                    plain = self._passed.run_plain(test.item) if plain is None else plain
+                    yield self._judged(test, target, replaces, plain, result)
+                else:
+                    yield result._replace(why=test.why_not or _EXACT)
+
+    def _replacements(
+        self, index: int, target: RehearsalTarget, test: PassedTest
+    ) -> Iterator[tuple[str, Callable[[str], bool]]]:
+        """Yield each id whose answers a run of the test changes ("": those that the pattern matches).
+
+        A worker of xdist does not know which id is asked most often, and runs the test for each.
+        """
+        if not target.known:
+            return
+        if target.pattern:
+            yield "", target.replaces
+            return
+        asked = dict.fromkeys(each.asked[1] for each in test.replies)
+        everywhere = None if hasattr(self._config, "workerinput") else self.replaced(index)
+        for model_id in asked:
+            if everywhere is None or masked(model_id, set()) in everywhere:
+                yield model_id, model_id.__eq__
+
+    def _judged(
+        self,
+        test: PassedTest,
+        target: RehearsalTarget,
+        replaces: Callable[[str], bool],
+        plain: Rerun | str,
+        result: AnsweredTest,
+    ) -> AnsweredTest:
+        if isinstance(plain, str):
+            return result._replace(verdict="not repeatable", why=plain)
+        run = self._passed.run_changed(test.item, MannerWatch(target.stands_for, replaces), plain)
+        if run.passed:
+            return result._replace(verdict="passes")
+        if run.stopped:
+            return result._replace(verdict="fails", why=f"it was ended after {run.seconds:.0f} s")
+        if run.error is None:
+            return result._replace(verdict="fails", why="the test skipped itself")
+        error = whole(run.error)
+        line = line_that_failed(error, test.item.path, self._config.rootpath)
+        return result._replace(verdict="fails", why=_told(error), line=line)
+
+    def pytest_sessionfinish(self) -> None:
+        """Send the results to the controller."""
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_OUTPUT] = [tuple(each) for each in self._results]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add the results of an xdist worker that ended."""
+        self._results += [AnsweredTest(*each) for each in getattr(node, "workeroutput", {}).pop(_OUTPUT, ())]
+
+    @property
+    def finds(self) -> bool:
+        """Whether a test fails with the answers of a target."""
+        return any(
+            each.verdict == "fails"
+            for index, _ in enumerate(self._targets)
+            for each in self._of(index, self.replaced(index))
+        )
+
+    def _of(self, index: int, ids: Collection[str]) -> list[AnsweredTest]:
+        found = [each for each in self._results if each.target == index and each.model_id in ("", *ids)]
+        return sorted(found, key=lambda each: each.test)  # the workers of xdist report in no fixed order
+
+    def lines(self, index: int, ids: Collection[str]) -> Iterable[ReportLine]:
+        """Yield the lines about a target: how many tests pass, those that fail, and those that were not tried."""
+        target = self._targets[index]
+        if not target.known:
+            return
+        results = self._of(index, ids)
+        tried = [each for each in results if each.verdict in ("passes", "fails")]
+        failed = [each for each in tried if each.verdict == "fails"]
+        title = f"  answered as {target.model}: "
+        if not tried:
+            yield ReportLine(f"{title}no test that passed could be run again")
+        else:
+            many = f"{len(tried) - len(failed)} of {len(tried)} test{'s' * (len(tried) != 1)}"
+            yield ReportLine(f"{title}{many} {'passes' if len(tried) == 1 else 'pass'}", accepted=not failed)
+        for each in failed:
+            yield ReportLine("    " + "  ".join(part for part in (each.test, each.why, each.line) if part))
+        named = [f"{each.test} ({each.why})" for each in results if each.verdict == "not repeatable"]
+        more = [f"and {len(named) - _TESTS} more"] if len(named) > _TESTS else []
+        if named:
+            yield ReportLine(f"    not repeatable: {', '.join([*named[:_TESTS], *more])}")
+        left_out = Counter(each.why for each in results if each.verdict == "left out")
+        reasons = ", ".join(f"{many} {why}" for why, many in sorted(left_out.items()))
+        if reasons:
+            yield ReportLine(f"    not run again: {reasons}")
+
+
+def _told(error: BaseException) -> str:
+    """The error's name and the first line of its message; of a failed assertion only the message."""
+    message = masked(str(error).strip(), set()).partition("\n")[0]
+    if len(message) > _MESSAGE:
+        message = f"{message[:_MESSAGE].rstrip()}..."
+    if type(error) is AssertionError and message:
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -1,0 +1,162 @@
+"""The tests of a run that passed and used a fake, with their replies: those that may run once more after the last test.
+
+`passed_tests(config)` registers the hooks, once for everything that runs tests again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from converse_harness.intercept.observers import replacing
+from converse_harness.plugin import settings
+from converse_harness.plugin.rerun import Rerun, close, rerun
+from converse_harness.plugin.watch import Watch, WatchedReply
+
+if TYPE_CHECKING:
+    from converse_harness.faults.model import Transport
+    from converse_harness.plugin.watch import Asked
+    from converse_harness.reply.reply import Reply
+
+_LONGER: Final = 10.0
+_AT_LEAST: Final = 5.0
+"""A rerun is ended after `_LONGER` times the test's own time and `_AT_LEAST` seconds."""
+
+_XFAIL: Final = "with xfail"
+
+_NAME: Final = "converse_passed"
+"""The name under which the hooks are registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReply:
+    """A reply that a test got: its number from 1, what its call asked, and how often that was asked before, plus 1.
+
+    `read_whole`: the client read the answer to its end, and so meets a fault anywhere in it.
+    """
+
+    number: int
+    asked: Asked
+    occurrence: int
+    reply: Reply
+    transport: Transport | None
+    read_whole: bool = True
+
+
+class PassedTest(NamedTuple):
+    """A test that passed, its position in the session, its replies, and why it is never run again ("": it may be)."""
+
+    position: int
+    item: pytest.Item
+    replies: list[OwnReply]
+    why_not: str
+
+
+class PassedTests:
+    """The hooks that observe the replies of each test, and that run a test once more."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, list[OwnReply]] = {}
+        """Node id -> the replies that the test got, of tests that got any."""
+        self._watch = Watch()
+        self._passed: set[str] = set()
+        self._spoiled: dict[str, str] = {}
+        """Node id -> why the test is left out, found while it ran."""
+        self._last: pytest.Item | None = None
+        """The test that ran once more last; its fixtures of wider scopes are still there."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Observe the replies of a test."""
+        self._watch = Watch()
+        with replacing(self._watch):
+            result = yield
+        watch, self._watch = self._watch, Watch()
+        if watch.replies:
+            self.replies[item.nodeid] = [_own(each) for each in watch.replies]
+            if watch.unanswered:
+                self._spoiled.setdefault(item.nodeid, "with calls that are refused or not scripted")
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, request: Any) -> Generator[None, object, object]:
+        """Leave the replies to fixtures of wider scopes as they are."""
+        if request.scope == "function":
+            return (yield)
+        with self._watch.paused():
+            return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep which tests passed."""
+        if hasattr(report, "context"):
+            self._spoiled.setdefault(report.nodeid, "with subtests")
+        elif not report.passed or hasattr(report, "wasxfail"):
+            self._passed.discard(report.nodeid)
+        elif report.when == "call":
+            self._passed.add(report.nodeid)
+
+    def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
+        """Yield the tests that passed and used a fake, and those with xfail."""
+        for position, item in enumerate(items):
+            replies = self.replies.get(item.nodeid)
+            why = _reason_to_leave(item) or self._spoiled.get(item.nodeid, "")
+            if replies and (item.nodeid in self._passed or why == _XFAIL):
+                yield PassedTest(position, item, replies, why)
+
+    def run_plain(self, item: pytest.Item) -> Rerun | str:
+        """Run a test once more as it is; return why it is not repeatable, as a text, if it is not."""
+        run = self._rerun(item, Watch(), None)
+        if not run.passed:
+            return f"{run.when or 'it'} {'failed' if run.error is not None else 'was skipped'}"
+        before = sorted(each.asked for each in self.replies[item.nodeid])
+        return run if sorted(each.asked for each in run.watch.replies) == before else "other calls"
+
+    def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
+        """Run a test once more with other replies; end it if it takes much longer than `plain`, its run as it is."""
+        return self._rerun(item, watch, _LONGER * plain.seconds + _AT_LEAST)
+
+    def close(self) -> None:
+        """End the fixtures that reruns have left."""
+        if self._last is not None:
+            close(self._last, None)
+            self._last = None
+
+    def _rerun(self, item: pytest.Item, watch: Watch, limit: float | None) -> Rerun:
+        if self._last is not None and self._last is not item:
+            close(self._last, item)
+        self._last, self._watch = item, watch
+        try:
+            return rerun(item, watch, limit=limit)
+        finally:
+            self._watch = Watch()
+
+
+def passed_tests(config: pytest.Config) -> PassedTests:
+    """Return the PassedTests of this run; the first call registers its hooks."""
+    known = config.pluginmanager.getplugin(_NAME)
+    if isinstance(known, PassedTests):
+        return known
+    made = PassedTests()
+    config.pluginmanager.register(made, _NAME)
+    return made
+
+
+def _own(seen: WatchedReply) -> OwnReply:
+    whole = seen.call.outcome == "complete"
+    return OwnReply(seen.number, seen.asked, seen.occurrence, seen.reply, seen.transport, whole)
+
+
+def _reason_to_leave(item: pytest.Item) -> str:
+    """The reason why a test is never run again; empty if it may be."""
+    if not settings.reruns(item):
+        return "with rerun=False"
+    if item.get_closest_marker("xfail") is not None:
+        return _XFAIL
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        return "with @given"
+    if "subtests" in getattr(item, "fixturenames", ()):
+        return "with subtests"
+    return ""
