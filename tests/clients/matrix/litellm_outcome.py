@@ -67,12 +67,6 @@ WHOLE: Final = {
     ),
 }
 
-# pydantic warns of litellm's own types and of what litellm does with them.
-WARNINGS: Final = (
-    "ignore:Item 'summary' on TypedDict class 'ChatCompletionReasoningItem':UserWarning",
-    "ignore:Accessing the 'model_(computed_)?fields' attribute:DeprecationWarning",
-)
-
 
 def asked(target: Target) -> dict[str, Any]:
     """The question as the keyword arguments of `completion` and `acompletion`."""

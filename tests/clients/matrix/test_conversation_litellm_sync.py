@@ -9,7 +9,8 @@ import pytest
 
 from converse_harness import HttpxFake
 from tests.clients import three_turns
-from tests.clients.matrix.litellm_outcome import WARNINGS, forget_clients
+from tests.clients.litellm_warnings import WARNINGS
+from tests.clients.matrix.litellm_outcome import forget_clients
 
 pytestmark = [pytest.mark.filterwarnings(warning) for warning in WARNINGS]
 

@@ -9,11 +9,11 @@ import pytest
 from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
 from converse_harness.contract import Outcome, Target
+from tests.clients.litellm_warnings import WARNINGS
 from tests.clients.matrix.base import MatrixContract
 from tests.clients.matrix.litellm_outcome import (
     ERRORS,
     STREAM,
-    WARNINGS,
     WHOLE,
     asked,
     broken_off,

@@ -8,11 +8,11 @@ import litellm
 import pytest
 
 from converse_harness.contract import Outcome, Target
+from tests.clients.litellm_warnings import WARNINGS
 from tests.clients.matrix.base import MatrixContract
 from tests.clients.matrix.litellm_outcome import (
     ERRORS,
     STREAM,
-    WARNINGS,
     WHOLE,
     asked,
     broken_off,

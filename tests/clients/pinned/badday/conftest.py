@@ -8,11 +8,7 @@ from collections.abc import Iterator
 import litellm
 import pytest
 
-WARNINGS = (
-    "ignore:Item 'summary' on TypedDict class 'ChatCompletionReasoningItem':UserWarning",
-    "ignore:Accessing the 'model_(computed_)?fields' attribute:DeprecationWarning",
-)
-"""pydantic warns of litellm's own types and of what litellm does with them."""
+from tests.clients.litellm_warnings import WARNINGS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -157,12 +157,6 @@ WAYS: Final = {
     "async on httpx, in process": Way(ask_async, in_process=True, no_aiohttp=True, deviations=ASKS_AGAIN),
 }
 
-# pydantic warns of litellm's own types and of what litellm does with them.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Item 'summary' on TypedDict class 'ChatCompletionReasoningItem':UserWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_(computed_)?fields' attribute:DeprecationWarning"),
-]
-
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(("name", "operation"), CASES)

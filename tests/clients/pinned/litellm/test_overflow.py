@@ -19,7 +19,6 @@ ASKED: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Item 'summary' on TypedDict class 'ChatCompletionReasoningItem':UserWarning")
 @pytest.mark.parametrize("stream", [False, True], ids=["Converse", "ConverseStream"])
 @pytest.mark.parametrize("name", OVERFLOWS)
 def test_litellm_raises_its_own_error_where_it_recognises_it(
