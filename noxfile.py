@@ -22,7 +22,7 @@ AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_MODULE = "*/intercept/aioboto.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
-LITELLM = ("litellm>=1.80",)
+LITELLM = ("litellm>=1.110.2",)  # earlier ones ask once more after a broken answer
 PLUGINS = (
     "ddtrace>=3",
     "freezegun>=1.5",

@@ -18,7 +18,6 @@ from converse_harness.intercept.clients import ACCOUNT
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,
-    CONVERSE,
     MODEL,
     QUESTION,
     STREAM,
@@ -131,30 +130,21 @@ DEVIATIONS: Final = {
     ),
 }
 
-ASKS_AGAIN: Final = {
-    ("closed in the middle of a frame", CONVERSE): Deviation(
-        "awaited and on httpx it asks once more, with a new client, after httpx.RemoteProtocolError", calls=2
-    ),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How litellm is called and by which transport it is answered; awaited it uses aiohttp, unless it is told not "
-    "to.
-    """
+    """How litellm is called, and by which transport it is answered; awaited it uses aiohttp by default."""
 
     ask: Ask
     in_process: bool = False
     no_aiohttp: bool = False
-    deviations: dict[tuple[str, str], Deviation] = field(default_factory=dict[tuple[str, str], Deviation])
 
 
 WAYS: Final = {
     "sync, server": Way(ask),
     "async, server": Way(ask_async),
     "sync, in process": Way(ask, in_process=True),
-    "async on httpx, in process": Way(ask_async, in_process=True, no_aiohttp=True, deviations=ASKS_AGAIN),
+    "async on httpx, in process": Way(ask_async, in_process=True, no_aiohttp=True),
 }
 
 
@@ -168,4 +158,4 @@ def test_scenario(
     if way.in_process:
         for variable, value in ACCOUNT.items():
             monkeypatch.setenv(variable, value)
-    run(name, operation, HttpxFake if way.in_process else converse_server.script, way.ask, DEVIATIONS | way.deviations)
+    run(name, operation, HttpxFake if way.in_process else converse_server.script, way.ask, DEVIATIONS)
