@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import dropwhile
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from converse_strategies.json_schema import json_schemas
 from converse_strategies.leaves import Json, Texts, cached, composite
 from converse_strategies.message import MAX_CACHE_POINTS, conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
+
+_Member = Callable[[Texts | None], st.SearchStrategy[Any]]
 
 EFFORTS: Final = ("low", "medium", "high")
 """The values of `OutputConfig.effort`: how hard a model thinks."""
@@ -74,7 +77,7 @@ def converse_requests(
         tools = config["tools"]
     talk = conversations(tools=tools, min_turns=min_turns, max_turns=max_turns, kinds=kinds, texts=texts)
     request["messages"] = draw(talk)
-    known = {name: make for name, make in _OPTIONAL.items() if bedrock.has_member("ConverseRequest", name)}
+    known = _optional_members()
     for name in shapes.draw_some(draw, [name for name in known if not from_prompt or name in _OF_PROMPTS]):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
     if from_prompt:
@@ -88,6 +91,15 @@ def converse_requests(
         takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
         request["modelId"] = takers[which % len(takers)] if takers else _ANY_MODEL
     return request
+
+
+@cache
+def _optional_members() -> Mapping[str, _Member]:
+    """`_OPTIONAL` for the installed botocore: without members that it lacks, and with members that it alone has."""
+    members = bedrock.shape("ConverseRequest").members
+    new = {name: shapes.values(each.name) for name, each in members.items() if name not in {*_OPTIONAL, *_OWN_WAY}}
+    known = {name: make for name, make in _OPTIONAL.items() if name in members}
+    return {**known, **{name: lambda texts, drawn=drawn: drawn for name, drawn in new.items()}}
 
 
 def asked(operation: str, request: Json) -> RuleRequest:
@@ -161,7 +173,10 @@ _HALF: Final = st.booleans()
 _MODELS: Final = st.integers(0, len(leaves.MODEL_IDS) - 1)
 _MODELS_AND_PROMPTS: Final = st.integers(0, len(leaves.MODEL_IDS))
 _GUARDRAIL: Final = "guardrailConfig"
-_OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
+_OWN_WAY: Final = ("modelId", "messages", "toolConfig", "promptVariables")
+"""The members of a request that `converse_requests` draws each in its own way."""
+
+_OPTIONAL: Final[Mapping[str, _Member]] = {
     "system": _systems,
     "inferenceConfig": lambda texts: inference_configs(texts=texts),
     _GUARDRAIL: lambda texts: guardrail_configs(),
@@ -172,7 +187,7 @@ _OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]]
     "serviceTier": lambda texts: metadata.service_tiers(),
     "outputConfig": lambda texts: output_configs(texts=texts),
 }
-"""Strategies for the members of a request other than messages and tools."""
+"""Strategies for the other members of a request. A member that only a newer botocore has is drawn from its model."""
 
 _OF_PROMPTS: Final = (
     _GUARDRAIL,

@@ -12,6 +12,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 _MAX_DEPTH: Final = 200
+_TOO_DEEP: Final = f"this is nested more than {_MAX_DEPTH} deep."
 _MAX_REPEATED: Final = 1_000_000
 """Maximum number of values that aliases may repeat in one file; a few lines of YAML could repeat billions of values."""
 
@@ -40,7 +41,7 @@ class Shallow(Resolver):
         """Enter one level of nesting. Raises BadYaml if the level is too deep."""
         self.depth += 1
         if self.depth > _MAX_DEPTH + 1:
-            raise _bad(current_node, f"this is nested more than {_MAX_DEPTH} deep.")
+            raise _bad(current_node, _TOO_DEEP)
 
     def ascend_resolver(self) -> None:
         """Leave one level of nesting."""
@@ -95,7 +96,9 @@ def load(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(filter(None, (error.context, error.problem)))
-        raise BadYaml(mark.line + 1 if mark else 1, f"this is not YAML ({problem}).") from error
+        # libyaml has a limit of its own, of 1,000 levels, and reads ahead of the composer.
+        said = _TOO_DEEP if "maximum nesting depth" in problem else f"this is not YAML ({problem})."
+        raise BadYaml(mark.line + 1 if mark else 1, said) from error
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
         raise BadYaml(line, f"this is not YAML ({error.reason}).") from error
