@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from converse_harness import chunk
 from converse_strategies import chunked_messages, hostile_stream_events, replies, stream_errors, stream_events
 from tests.planted.answers import Event
-from tests.planted.bugs import BUGS, CONSUMERS, load
-from tests.planted.finding import SEARCHES, agrees, events_of, finds
+from tests.planted.bugs import BUGS, CONSUMERS, agrees, load
+from tests.planted.finding import SEARCHES, events_of, finds
 from tests.profiles import examples
 
 SEEDS = 3

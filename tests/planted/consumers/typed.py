@@ -45,8 +45,8 @@ class Usage:
         """Check the three counts that are always there."""
         named = ("inputTokens", "outputTokens", "totalTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
         more = {name: value for name, value in members.items() if name not in named}
-        counts = [_typed(members, name, int) for name in named[:3]]
-        return cls(*counts, members.get(named[3]), members.get(named[4]), more)
+        given, said, total = (_typed(members, name, int) for name in named[:3])
+        return cls(given, said, total, members.get(named[3]), members.get(named[4]), more)
 
     def dump(self) -> dict[str, Any]:
         """As AWS spells it."""
