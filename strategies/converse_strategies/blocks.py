@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.citation import citations_content_blocks
-from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
+from converse_strategies.answer_plan import (
+    CLAUDE,
+    HEADS,
+    NOVA,
+    Maker,
+    most_blocks,
+    plan_of,
+    sent_by,
+)
+from converse_strategies.citation import citations_content_blocks, kinds_of_web
+from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.media import images
 
 Block = dict[str, Any]
@@ -54,8 +63,9 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
     >>> find(streamable_blocks(kinds=["text", "toolUse"]), lambda block: True)
     {'text': ''}
     """
-    kind = draw(sampled(_weighted(chosen("streamable_blocks", "kinds", kinds, streamable()))))
-    return draw_block(draw, kind, leaves.texts() if texts is None else texts)
+    wanted = chosen("streamable_blocks", "kinds", kinds, streamable())
+    kind, special = draw(sampled(weighted(wanted, texts is None)))
+    return draw_block(draw, kind, _texts(texts, special), CLAUDE if sent_by(CLAUDE, (kind,)) else NOVA, special)
 
 
 @composite
@@ -64,46 +74,66 @@ def assistant_messages(
     *,
     kinds: Collection[str] | None = None,
     min_blocks: int = 1,
-    max_blocks: int = 3,
+    max_blocks: int | None = None,
     texts: Texts | None = None,
 ) -> Message:
     """Messages of the assistant, of blocks that ConverseStream can send.
 
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. The
-    result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Raises
-    InvalidArgument, when drawn, for a kind that cannot be streamed.
+    blocks are those of one model maker: no answer has a signature of Claude and a server tool of Nova. The result of a
+    server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Without `max_blocks`
+    there are at most three, and in one of twelve draws something is long: twelve blocks or more, a text of up to 9,000
+    characters, a tool input of more than 4,096. Texts of a given strategy stay as they are. Raises InvalidArgument,
+    when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
     >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
     {'role': 'assistant', 'content': [{'text': ''}, {'text': ''}]}
     """
     wanted = chosen("assistant_messages", "kinds", kinds, streamable())
-    some = leaves.texts() if texts is None else texts
-    return {"role": "assistant", "content": draw(contents(wanted, some, min_blocks, max_blocks))}
+    return {"role": "assistant", "content": draw(contents(wanted, texts, min_blocks, max_blocks))}
 
 
-def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
+def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, maker: Maker) -> list[Block]:
     """Draw one block of one of these kinds. The result of a server tool comes after its tool use, as a second block."""
-    kind = draw(sampled(_weighted(kinds)))
-    block = draw_block(draw, kind, texts)
+    kind, special = draw(sampled(weighted(kinds, texts is None)))
+    block = draw_block(draw, kind, _texts(texts, special), maker, special)
     return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
 
 
-@cached
-def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    """Strategy for the content of one assistant message.
+@composite
+def contents(
+    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, min_blocks: int, max_blocks: int | None
+) -> list[Block]:
+    """Contents of one assistant message.
 
     Tool use ids are unique, and the result of a server tool follows the tool use of this server tool.
     """
-    return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
+    plan = plan_of(draw(HEADS), kinds, any_text=texts is None, any_number=max_blocks is None)
+    parts = st.lists(
+        _parts(plan.kinds, texts, plan.maker), min_size=min_blocks, max_size=most_blocks(min_blocks, max_blocks)
+    )
+    drawn = plan.repeated(draw(parts))
+    more = plan.long_block()
+    return _joined(drawn if more is None else [*drawn, [more]])
 
 
 _parts = composite(draw_part)
 
 
 @cache
-def _weighted(kinds: tuple[str, ...]) -> tuple[str, ...]:
-    return (*kinds, *(kind for kind in kinds for _ in range(_USUAL.get(kind, 0))))
+def weighted(kinds: tuple[str, ...], any_text: bool) -> tuple[tuple[str, bool], ...]:
+    """Pairs of a kind of block and whether its texts are special; the simplest first, the usual ones several times."""
+    usual = [(kind, False) for kind in kinds for _ in range(_USUAL.get(kind, 0))]
+    return (
+        *((kind, False) for kind in kinds),
+        *usual,
+        *((kind, True) for kind in kinds if any_text and kind in _USUAL),
+    )
+
+
+def _texts(texts: Texts | None, special: bool) -> Texts:
+    return (leaves.special_texts() if special else leaves.texts()) if texts is None else texts
 
 
 def _joined(parts: list[list[Block]]) -> list[Block]:
@@ -121,14 +151,17 @@ def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
             member["toolUseId"] = name
 
 
-def draw_block(draw: st.DrawFn, kind: str, texts: Texts) -> Block:
-    """Draw one streamable block of this kind."""
-    return {kind: draw(_BLOCKS[kind](texts))}
+def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, special: bool = False) -> Block:
+    """Draw one streamable block of this kind, as models of this maker send it.
+
+    With `special`, the input of a tool has texts and numbers that are easily mistaken.
+    """
+    return {kind: draw(_SPECIAL_TOOL_USES if special and kind == "toolUse" else _BLOCKS[kind](texts, maker))}
 
 
 @composite
-def _reasoning(draw: st.DrawFn, texts: Texts) -> dict[str, Any]:
-    form = draw(_REASONING_FORMS)
+def _reasoning(draw: st.DrawFn, texts: Texts, maker: Maker) -> dict[str, Any]:
+    form = draw(_REASONING_FORMS) if maker.signs else "unsigned"
     if form == "redacted":
         return {"redactedContent": draw(leaves.BLOBS)}
     signed = {"signature": draw(leaves.signatures())} if form == "signed" else {}
@@ -167,12 +200,19 @@ _STATUSES: Final = st.sampled_from((None, "success", "error"))
 _TOOL_USES: Final = st.fixed_dictionaries(
     {"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": _INPUTS}
 )
-_BLOCKS: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
-    "text": lambda texts: texts,
-    "toolUse": lambda texts: _TOOL_USES,
+_SPECIAL_TOOL_USES: Final = st.fixed_dictionaries(
+    {
+        "toolUseId": leaves.tool_use_ids(),
+        "name": st.just("0"),
+        "input": st.fixed_dictionaries({"0": leaves.special_texts() | leaves.big_numbers()}),
+    }
+)
+_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
+    "text": lambda texts, maker: texts,
+    "toolUse": lambda texts, maker: _TOOL_USES,
     "reasoningContent": _reasoning,
-    "citationsContent": lambda texts: citations_content_blocks(texts=texts),
-    "toolResult": lambda texts: _tool_result(),
-    "image": lambda texts: images(sources=("bytes",)),
+    "citationsContent": lambda texts, maker: citations_content_blocks(kinds=kinds_of_web(maker.cites_web), texts=texts),
+    "toolResult": lambda texts, maker: _tool_result(),
+    "image": lambda texts, maker: images(sources=("bytes",)),
 }
-"""Kind of block -> function that takes a strategy for texts and makes a strategy for the content of the block."""
+"""Kind of block -> function that takes a strategy for texts and a maker, and makes a strategy for the block's content."""

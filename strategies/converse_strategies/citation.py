@@ -105,6 +105,9 @@ def citations_content_blocks(
             f"citations_content_blocks(max_citations={max_citations!r}): a block without a citation cannot be "
             "streamed. Give 1 or more; a plain text is a text block."
         )
+    if document is None and kinds is None:  # an answer cites web pages, or documents and search results
+        sides = [side for side in (kinds_of_web(False), kinds_of_web(True)) if side]
+        known = draw(sampled(tuple(sides)))
     one = citations(document=document, index=index, kinds=known if document is None else kinds, texts=some)
     cited = draw(st.lists(one, min_size=1, max_size=max_citations))
     block: dict[str, Any] = {"citations": cited}
@@ -168,6 +171,12 @@ _ANYTHING: Final[Mapping[str, Source]] = {
 @cache
 def _known() -> tuple[str, ...]:
     return tuple(kind for kind in locations() if kind in _ANYTHING)
+
+
+@cache
+def kinds_of_web(web: bool) -> tuple[str, ...]:
+    """The members of CitationLocation for web pages, or all others; models of one maker cite one or the others."""
+    return tuple(kind for kind in _known() if (kind == "web") is web) or _known()
 
 
 def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Collection[str] | None) -> Source:

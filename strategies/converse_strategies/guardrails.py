@@ -321,6 +321,15 @@ def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
     return usage
 
 
+def has_intervened(trace: Mapping[str, Any]) -> bool:
+    """Whether a GuardrailTraceAssessment says that an input or output was blocked, or an output anonymized.
+
+    Recorded answers with such a trace stop with `guardrail_intervened`.
+    """
+    outputs = chain.from_iterable(trace.get("outputAssessments", {}).values())
+    return _gravest(outputs) != "NONE" or _gravest(trace.get("inputAssessment", {}).values()) == "BLOCKED"
+
+
 def _gravest(assessments: Iterable[Assessment]) -> str:
     entries = [
         entry["action"]

@@ -84,7 +84,7 @@ def chosen(function: str, argument: str, asked: Collection[str] | None, known: S
 
 _WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase + "_-"
 _TOOL_USES: Final = st.integers(0, len(_WORD) ** 6 - 1)
-_INTEGERS: Final = st.integers(-(2**53), 2**53)
+_INTEGERS: Final = st.integers(-(2**70), 2**70)
 _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
 
 CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
@@ -113,6 +113,35 @@ def texts() -> Texts:
     '000'
     """
     return st.text()
+
+
+_EASILY_MISTAKEN: Final = (
+    *(" ", "\n", "\r\n", "\r", "\t", "\u2028", "\u0085", "\xa0"),
+    *("aa", "e\u0301", "\U0001f600", "\U0001f468\u200d\U0001f469", '"', "\\", "}", "</"),
+)
+"""Parts of texts that consumers are known to mistake: white space, ends of lines, pairs of surrogates, JSON."""
+
+
+@cached
+def special_texts() -> Texts:
+    """Texts of what consumers easily mistake: white space alone, ends of lines, pairs of surrogates, parts of JSON.
+
+    >>> from hypothesis import find
+    >>> find(special_texts(), lambda text: "\\r" in text)
+    '\\r\\n'
+    """
+    return made(st.lists(sampled(_EASILY_MISTAKEN), min_size=1, max_size=8), "".join)
+
+
+@cached
+def big_numbers() -> st.SearchStrategy[float]:
+    """Numbers that 53 or 64 bits do not carry, and numbers with many places.
+
+    >>> from hypothesis import find
+    >>> find(big_numbers(), lambda number: True) == 2**53 + 1
+    True
+    """
+    return sampled((2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30, -(2**63) - 1, 1e-7, 1e300, 0.1 + 0.2))
 
 
 @composite
@@ -206,7 +235,7 @@ def signatures() -> st.SearchStrategy[str]:
 
 @cached
 def json_values() -> st.SearchStrategy[Any]:
-    """Any JSON value that survives a JSON round trip: no NaN, no infinity, integers of up to 53 bits.
+    """Any JSON value that survives a JSON round trip: no NaN, no infinity, integers of up to 70 bits.
 
     >>> import json
     >>> from hypothesis import find

@@ -11,9 +11,15 @@ from converse_strategies.guardrails import guardrail_traces
 from converse_strategies.leaves import composite, sampled
 
 _MOST_TOKENS: Final = 2_000_000
-_TOKENS: Final = st.integers(0, _MOST_TOKENS)
-_CACHE_KEYS: Final = st.sampled_from(("none", "counts", "details"))
-_SOME_CACHE_KEYS: Final = st.sampled_from(("counts", "details"))
+_TOKENS: Final = st.integers(1, _MOST_TOKENS)
+_CACHED_TOKENS: Final = st.integers(0, _MOST_TOKENS)
+_CACHE_KEYS: Final = st.sampled_from(("none", "counts", "details", "undocumented"))
+_SOME_CACHE_KEYS: Final = st.sampled_from(("counts", "details", "undocumented"))
+
+USAGE_SIZE: Final = 10
+"""The number of bytes that `read_usage` reads."""
+
+_CONTEXT: Final = 1_000_000
 
 ROUTED: Final = (
     "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0",
@@ -29,25 +35,65 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
     With `cached=True` every usage has counts of the prompt cache, with `cached=False` no usage has them; by default
     some usages have them. The entries of `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older
-    versions of botocore have no `cacheDetails`. Source: the usage of all 356 recorded answers adds up like this. Each
-    count except the total is at most two million, the longest context of a model.
+    versions of botocore have no `cacheDetails`. Some usages have `serverToolUsage` and the cache's counts a second time,
+    as recorded: AWS's model does not have these members, and botocore drops them. Source: the usage of all 356 recorded
+    answers adds up like this, and no count of input or output is 0. Each count except the total is at most two million,
+    the longest context of a model.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)
-    {'inputTokens': 0, 'outputTokens': 0, 'totalTokens': 0}
+    {'inputTokens': 1, 'outputTokens': 1, 'totalTokens': 2}
     >>> find(token_usages(), lambda usage: usage.get("cacheWriteInputTokens", 0) >= 9)["totalTokens"]
-    9
+    11
     """
     keys = "none" if cached is False else draw(_SOME_CACHE_KEYS if cached else _CACHE_KEYS)
-    usage: dict[str, Any] = {"inputTokens": draw(_TOKENS), "outputTokens": draw(_TOKENS)}
-    if keys != "none":
-        usage["cacheReadInputTokens"] = draw(_TOKENS)
-        usage["cacheWriteInputTokens"] = draw(_TOKENS)
-    total = sum(usage.values())
-    written = usage.get("cacheWriteInputTokens", 0)
-    if keys == "details" and written and bedrock.has_member("TokenUsage", "cacheDetails"):
-        usage["cacheDetails"] = _cache_details(draw, written)
-    return {**usage, "totalTokens": total}
+    given, answered = draw(_TOKENS), draw(_TOKENS)
+    if keys == "none":
+        return _usage(given, answered)
+    read, written = draw(_CACHED_TOKENS), draw(_CACHED_TOKENS)
+    details = _cache_details(draw, written) if keys == "details" and written and _has_details() else None
+    return _usage(given, answered, (read, written), details, undocumented=keys == "undocumented")
+
+
+def read_usage(drawn: bytes) -> dict[str, Any]:
+    """Read ten drawn bytes as a TokenUsage of one of the recorded shapes; half of them have the three usual members."""
+    given, answered = 1 + int.from_bytes(drawn[1:4], "big") % _CONTEXT, 1 + int.from_bytes(drawn[4:6], "big")
+    shape = drawn[0] >> 5
+    if shape < 4:
+        return _usage(given, answered)
+    if shape == 4:
+        return _usage(given, answered, undocumented=True)
+    read, written = (int.from_bytes(pair, "big") if pair[0] >= 128 else 0 for pair in (drawn[6:8], drawn[8:10]))
+    details = None
+    if shape == 7 and written and _has_details():
+        times_to_live = bedrock.enum("CacheTTL")
+        details = [{"ttl": times_to_live[written % len(times_to_live)], "inputTokens": written}]
+    return _usage(given, answered, (read, written), details, undocumented=shape == 6)
+
+
+def _has_details() -> bool:
+    return bedrock.has_member("TokenUsage", "cacheDetails")
+
+
+def _usage(
+    given: int,
+    answered: int,
+    cache: tuple[int, int] | None = None,
+    details: list[dict[str, Any]] | None = None,
+    *,
+    undocumented: bool = False,
+) -> dict[str, Any]:
+    usage: dict[str, Any] = {"inputTokens": given, "outputTokens": answered}
+    if cache is not None:
+        usage["cacheReadInputTokens"], usage["cacheWriteInputTokens"] = cache
+    usage["totalTokens"] = sum(usage.values())
+    if details is not None:
+        usage["cacheDetails"] = details
+    if undocumented:
+        usage["serverToolUsage"] = {}
+        if cache is not None:
+            usage["cacheReadInputTokenCount"], usage["cacheWriteInputTokenCount"] = cache
+    return usage
 
 
 def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:

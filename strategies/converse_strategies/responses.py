@@ -14,13 +14,12 @@ from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
-from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.http import Request
 from converse_strategies import leaves
 from converse_strategies.blocks import assistant_messages, contents, streamable
 from converse_strategies.leaves import Texts, chosen, composite
 from converse_strategies.message import conversations
-from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
+from converse_strategies.streams import TAIL_SIZE, draw_stop_reason, read_options, stream_events
 
 
 @composite
@@ -28,9 +27,10 @@ def replies(
     draw: st.DrawFn,
     *,
     kinds: Collection[str] | None = None,
-    max_blocks: int = 3,
+    max_blocks: int | None = None,
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
+    unfinished: bool = False,
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
@@ -45,13 +45,14 @@ def replies(
     <Reply text "">
     """
     if draw(st.booleans()):
-        events = stream_events(kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons)
+        events = stream_events(
+            kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
+        )
         return reply.events(draw(events))
     wanted = chosen("replies", "kinds", kinds, streamable())
-    content = draw(contents(wanted, leaves.texts() if texts is None else texts, 1, max_blocks))
-    usual = default_stop_reason(content)
-    reason = draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons)
-    options = draw_options(draw)
+    content = draw(contents(wanted, texts, 1, max_blocks))
+    options = read_options(draw, draw(_TAILS))
+    reason = draw_stop_reason(draw, "replies", content, options, stop_reasons, None)
     return reply.message(
         *content, stop_reason=reason, **{_ARGUMENTS.get(name, name): value for name, value in options.items()}
     )
@@ -62,7 +63,7 @@ def converse_responses(
     draw: st.DrawFn,
     *,
     kinds: Collection[str] | None = None,
-    max_blocks: int = 3,
+    max_blocks: int | None = None,
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
@@ -76,20 +77,21 @@ def converse_responses(
     >>> from hypothesis import find
     >>> response = find(converse_responses(kinds=["toolUse"]), lambda response: True)
     >>> response["stopReason"], response["usage"]["totalTokens"], list(response["output"]["message"]["content"][0])
-    ('tool_use', 0, ['toolUse'])
+    ('tool_use', 2, ['toolUse'])
     """
     message = draw(assistant_messages(kinds=kinds, max_blocks=max_blocks, texts=texts))
-    usual = default_stop_reason(message["content"])
+    options = read_options(draw, draw(_TAILS), traces)
     response: dict[str, Any] = {
         "output": {"message": message},
-        "stopReason": draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons),
-        **draw_options(draw, traces),
+        "stopReason": draw_stop_reason(draw, "converse_responses", message["content"], options, stop_reasons, traces),
+        **options,
     }
     if "trace" in response and traces is None:
         response["trace"] = dict(in_json(response["trace"]))
     return response
 
 
+_TAILS: Final = st.binary(min_size=TAIL_SIZE, max_size=TAIL_SIZE)
 _ARGUMENTS: Final = {
     "additionalModelResponseFields": "additional",
     "performanceConfig": "performance_config",

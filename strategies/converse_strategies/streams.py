@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,9 +15,19 @@ from converse_harness import bedrock
 from converse_harness.bedrock.cutting import ends_empty
 from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
-from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
+from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
+from converse_strategies.answer_plan import (
+    HEAD_SIZE,
+    Maker,
+    even_pieces,
+    maker_of,
+    most_blocks,
+    plan_of,
+    sent_by,
+)
 from converse_strategies.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
+from converse_strategies.guardrails import has_intervened
 from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Event = dict[str, Any]
@@ -28,8 +39,18 @@ _BITS: Final = st.integers(0, 2**32 - 1)
 """Strategy for the grouping of a tool result's items into deltas: if bit n is set, items n - 1 and n share a delta."""
 
 _LONGEST: Final = 16
+_SEAMS: Final = 192
 _SKIPS: Final = 224
 _EMPTY: Final = 240
+
+_SEAM: Final = re.compile(
+    r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)|(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)"
+)
+"""Where a cut is easily mistaken: in the end of a line, in an escaped pair of surrogates, beside white space, and
+between two equal characters."""
+
+_LONG: Final = 256
+"""From this number of characters on, a text is cut into many even pieces at times."""
 
 _NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
 """Ways in which models stream an empty tool input."""
@@ -77,7 +98,7 @@ def chunked_messages(
     *,
     kinds: Collection[str] | None = None,
     min_blocks: int = 1,
-    max_blocks: int = 3,
+    max_blocks: int | None = None,
     texts: Texts | None = None,
 ) -> ChunkedMessage:
     """Assistant messages with one way each to cut them; the arguments are those of `assistant_messages`.
@@ -126,19 +147,28 @@ class _DrawnCutter:
 
 
 def cut(text: str, cuts: bytes) -> list[str]:
-    """Cut a text at points given by bytes; the pieces, at least one, join to the text.
+    r"""Cut a text at points given by bytes; the pieces, at least one, join to the text.
 
-    A byte below 224 ends the current piece after 1 to 16 more characters. A byte from 224 to 239 lengthens the piece by
-    16 to 256 characters and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make
-    an empty piece. Thus every way to cut is possible. b"" leaves the text whole.
+    A byte below 192 ends the current piece after 1 to 16 more characters. A byte from 192 to 223 ends it at the next
+    place where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte below 192. A
+    byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240 on ends the
+    piece at once, so two such bytes in a row make an empty piece. Thus every way to cut is possible. b"" leaves the text
+    whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 60 to 250 even pieces.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
     """
+    if len(text) >= _LONG and cuts and cuts[0] >= _LONGEST:
+        return even_pieces(text, cuts[0])
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:
-        if byte >= _EMPTY:
+        seam = _SEAM.search(text, start + 1) if _SEAMS <= byte < _SKIPS else None
+        if seam:
+            end = seam.start()
+            pieces.append(text[start:end])
+            start = end
+        elif byte >= _EMPTY:
             pieces.append(text[start:end])
             start = end
         elif byte >= _SKIPS:
@@ -156,21 +186,16 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "performanceConfig": metadata.performance_configs,
     "serviceTier": metadata.service_tiers,
     _ADDITIONAL: leaves.json_objects,
-    "usage": metadata.token_usages,
     "trace": metadata.traces,
 }
-"""Strategies for members of ConverseResponse that only some answers have.
+"""Strategies for members of ConverseResponse that only some answers have."""
 
-Every answer has a plain usage without cache counts; the drawn `usage` replaces it, and may have cache counts.
-"""
+TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
+"""The number of bytes that `read_options` reads."""
 
-_CONTEXT: Final = 1_000_000
-_TAIL: Final = st.binary(min_size=8, max_size=8)
-"""Strategy for the end of a stream, as one draw. Byte 0 has one bit per member of `_EXTRA`.
-
-In seven of eight draws this byte is 32 or more, and selects no member. Bytes 1 to 3 are the input tokens (modulo
-`_CONTEXT`, a long context), bytes 4 and 5 the output tokens, and bytes 6 and 7 the latency in milliseconds.
-"""
+_HEAD_AND_TAIL: Final = st.binary(min_size=HEAD_SIZE + TAIL_SIZE, max_size=HEAD_SIZE + TAIL_SIZE)
+"""Strategy for the bytes of an AnswerPlan and of the end of a stream, as one draw: a short stream spends most of its
+time in draws."""
 
 
 @composite
@@ -179,36 +204,53 @@ def stream_events(
     *,
     kinds: Collection[str] | None = None,
     min_blocks: int = 0,
-    max_blocks: int = 3,
+    max_blocks: int | None = None,
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
     family: str | None = None,
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
+    unfinished: bool = False,
 ) -> list[Event]:
     """Complete streams that ConverseStream could send, messageStart to metadata, as AWS event dicts.
 
     `kinds` are the members of ContentBlock to choose from, by default all that can be streamed. `texts` is a strategy
     for texts. `stop_reasons` is a strategy for the stop reason, by default for all stop reasons that are possible after
     the blocks. By default, the deltas are cut anywhere; with `family`, they are cut as this model family does
-    (docs/fidelity.md names the families, such as `claude`). `traces` is a strategy for ConverseStreamTraces; if given,
-    every stream has one, otherwise a few have one. The streams contain no exceptions, and the token counts of `usage`
-    add up. Raises InvalidArgument, when drawn, for an unknown kind or family.
+    (docs/fidelity.md names the families, such as `claude`), and `kinds` are by default those that it sends. `traces` is
+    a strategy for ConverseStreamTraces; if given, every stream has one, otherwise a few have one. The streams contain
+    no exceptions, the token counts of `usage` add up, and what a guardrail blocked stops with `guardrail_intervened`.
+
+    Without `max_blocks` there are at most three blocks, and in one of twelve streams something is long: twelve blocks
+    or more, or one more block of up to 9,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`
+    some streams that stop with `max_tokens` end in the middle of a tool's input: `assemble` raises StreamOrderError for
+    them, as the input is not JSON. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
     >>> from hypothesis import find
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
     ['messageStart', 'messageStop', 'metadata']
     """
-    wanted = chosen("stream_events", "kinds", kinds, streamable())
-    some = leaves.texts() if texts is None else texts
     model = _family(family)
-    events, content = _joined(draw(st.lists(_streamed(wanted, some, model), min_size=min_blocks, max_size=max_blocks)))
-    if stop_reasons is None:
-        stop_reasons = stop_reasons_after(default_stop_reason(content))
-    options = draw_options(draw, traces)
-    stop = {"stopReason": draw(stop_reasons)}
-    if model is not None and ends_empty(model, content, stop["stopReason"]):
+    wanted = chosen("stream_events", "kinds", kinds, streamable())
+    maker = None if model is None else maker_of(model)
+    if maker is not None and kinds is None:
+        wanted = sent_by(maker, wanted)
+    drawn = draw(_HEAD_AND_TAIL)
+    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, maker=maker)
+    blocks = _streamed(plan.kinds, texts, plan.maker, model)
+    parts = draw(st.lists(blocks, min_size=min_blocks, max_size=most_blocks(min_blocks, max_blocks)))
+    parts = plan.repeated(parts)
+    more = plan.long_block()
+    if more is not None:
+        parts.append([(more, _cut(more, _LongCutter(plan.deltas) if model is None else ByFamily(model, {})))])
+    events, content = _joined(parts)
+    options = read_options(draw, drawn[HEAD_SIZE:], traces)
+    reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces)
+    if unfinished and reason == "max_tokens":
+        _leave_unfinished(events)
+    if model is not None and ends_empty(model, content, reason):
         last = {"contentBlockIndex": len(content) - 1, "delta": {"text": ""}}
         events = [*events[:-1], {"contentBlockDelta": last}, events[-1]]
+    stop = {"stopReason": reason}
     if _ADDITIONAL in options:
         stop[_ADDITIONAL] = options.pop(_ADDITIONAL)
     return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
@@ -216,15 +258,52 @@ def stream_events(
 
 @composite
 def _streamed(
-    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
+    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, maker: Maker, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
     """Draw one block, or the two blocks of a server tool. Return each block with the events of the block.
 
     Blocks and events are drawn by the same strategy, so that hypothesis shrinks them together.
     """
     cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
-    blocks = draw_part(draw, kinds, texts)
-    return [(block, list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]) for block in blocks]
+    return [(block, _cut(block, cutter)) for block in draw_part(draw, kinds, texts, maker)]
+
+
+def _cut(block: Block, cutter: Cutter) -> list[Event]:
+    return list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class _LongCutter:
+    """A Cutter that draws nothing: it cuts the long block of an AnswerPlan into the plan's deltas."""
+
+    deltas: int
+
+    def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
+        """Cut into even pieces."""
+        return (even_pieces(text, self.deltas),)
+
+    reasoning = text
+
+    def tool_input(self, index: int, value: object) -> Sequence[str]:
+        """Cut into even pieces."""
+        return even_pieces(json.dumps(value, ensure_ascii=False), self.deltas)
+
+    def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
+        """One delta."""
+        return (content,)
+
+
+def _leave_unfinished(events: list[Event]) -> None:
+    """Cut off the input of a tool use that is the last block, in the middle of its last delta."""
+    for event in reversed(events):
+        match event:
+            case {"contentBlockDelta": {"delta": {"toolUse": {"input": piece}} as delta}} if piece:
+                delta["toolUse"] = {"input": piece[: len(piece) // 2]}
+                return
+            case {"contentBlockStop": _} if event is not events[-1]:
+                return
+            case _:
+                pass
 
 
 def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> tuple[list[Event], list[Block]]:
@@ -242,14 +321,18 @@ def _tool_start(event: Event) -> dict[str, Any] | None:
     return start.get("toolUse") or start.get("toolResult")
 
 
-def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Draw the members of a ConverseResponse besides the message: always usage and metrics, sometimes other members."""
-    tail = draw(_TAIL)  # one draw instead of five, because a short stream spends most of its time in draws
-    chosen = tail[0] if tail[0] < 1 << len(_EXTRA) else 0
-    given, answered = int.from_bytes(tail[1:4], "big") % _CONTEXT, int.from_bytes(tail[4:6], "big")
+def read_options(
+    draw: st.DrawFn, tail: bytes, traces: st.SearchStrategy[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
+
+    Byte 0 of `tail` has one bit per member of `_EXTRA`; in three of four draws it is 64 or more and selects no member,
+    and from 32 on no trace, which takes long to draw. The last two bytes are the latency in milliseconds.
+    """
+    chosen = tail[0] if tail[0] < 64 else 0
     options: dict[str, Any] = {
-        "usage": {"inputTokens": given, "outputTokens": answered, "totalTokens": given + answered},
-        "metrics": {"latencyMs": int.from_bytes(tail[6:], "big")},
+        "usage": metadata.read_usage(tail[1:-2]),
+        "metrics": {"latencyMs": int.from_bytes(tail[-2:], "big")},
     }
     for bit, (name, values) in enumerate(_EXTRA.items()):
         if chosen >> bit & 1 and bedrock.has_member("ConverseResponse", name):
@@ -257,6 +340,33 @@ def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | No
     if traces is not None:
         options["trace"] = draw(traces)
     return options
+
+
+def draw_stop_reason(
+    draw: st.DrawFn,
+    function: str,
+    content: Sequence[Block],
+    options: dict[str, Any],
+    stop_reasons: st.SearchStrategy[str] | None,
+    traces: st.SearchStrategy[dict[str, Any]] | None,
+) -> str:
+    """Draw a stop reason that goes with the blocks and with the trace in `options`.
+
+    A reason from `stop_reasons` stays as it is; a trace of ours that does not go with it is removed.
+    """
+    intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
+    if stop_reasons is None:
+        return "guardrail_intervened" if intervened else draw(stop_reasons_after(default_stop_reason(content)))
+    reason = draw(stop_reasons)
+    known = bedrock.enum("StopReason")
+    if reason not in known:
+        raise InvalidArgument(
+            f"{function}(stop_reasons=...): {reason!r} is no stop reason of AWS's model. Give a strategy for some of: "
+            f"{', '.join(known)}."
+        )
+    if intervened and traces is None and reason != "guardrail_intervened":
+        del options["trace"]
+    return reason
 
 
 def _family(name: str | None) -> Family | None:
@@ -269,6 +379,9 @@ def _family(name: str | None) -> Family | None:
 
 @cached
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
-    """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`."""
-    others = [name for name in bedrock.enum("StopReason") if name not in ("end_turn", "tool_use")]
-    return st.sampled_from([usual, *others])
+    """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`.
+
+    `malformed_tool_use` is possible after a tool use alone.
+    """
+    never = {"end_turn", "tool_use", "" if usual == "tool_use" else "malformed_tool_use"}
+    return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in never)])

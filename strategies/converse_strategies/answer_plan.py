@@ -1,0 +1,141 @@
+"""What the blocks of one answer have in common: whose model it is, and whether something in the answer is long."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from hypothesis import strategies as st
+
+from converse_harness.bedrock.families import Family
+
+Block = dict[str, Any]
+
+
+class Maker(NamedTuple):
+    """What models of one maker send: `lacks` are kinds of blocks; reasoning with a signature; citations of the web.
+
+    Source: recorded answers (signatures, redacted reasoning and citations of documents: Claude alone; server tools and
+    citations of web pages: Nova alone).
+    """
+
+    lacks: frozenset[str]
+    signs: bool
+    cites_web: bool
+
+
+CLAUDE: Final = Maker(frozenset({"toolResult", "image"}), signs=True, cites_web=False)
+NOVA: Final = Maker(frozenset(), signs=False, cites_web=True)
+OTHERS: Final = Maker(frozenset({"toolResult", "image", "citationsContent"}), signs=False, cites_web=False)
+_TITAN: Final = Maker(OTHERS.lacks | {"toolUse", "reasoningContent"}, signs=False, cites_web=False)
+
+_MAKERS: Final = {"claude": CLAUDE, "claude-3": CLAUDE, "nova": NOVA, "titan": _TITAN}
+"""Name of a model family -> its maker; all other families are OTHERS."""
+
+HEAD_SIZE: Final = 5
+HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
+"""Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, are a short answer of Claude."""
+
+_LONG_FROM: Final = 235
+"""From this value on, the second byte makes something long: in one of twelve draws."""
+
+_FORMS: Final = ("text", "toolUse", "blocks")
+_UNITS: Final = ("0", "Zürich ", "a\r\n", "\U0001f600", '"\\')
+"""What a long text repeats."""
+
+MOST_DELTAS: Final = 250
+"""The most deltas of a long block; a recorded block has up to 170."""
+
+_TEXT: Final = (1000, 32)
+_INPUT: Final = (4097, 16)
+"""The shortest long text and tool input, and what each step of a byte adds to it, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlan:
+    """The maker, the kinds of blocks that its models send, and what is long: one of _FORMS, or nothing.
+
+    `length` and `deltas` are bytes, `unit` is what a long text repeats.
+    """
+
+    maker: Maker
+    kinds: tuple[str, ...]
+    form: str | None = None
+    length: int = 0
+    deltas: int = 0
+    unit: str = "0"
+
+    def repeated(self, parts: list[Any]) -> list[Any]:
+        """Repeat the parts of an answer until there are twelve or more, if there are to be many."""
+        if self.form != "blocks" or not parts:
+            return parts
+        return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in range(12 + self.length % 5))]
+
+    def long_block(self) -> Block | None:
+        """The long block that comes after the drawn ones, if there is one."""
+        if self.form == "text":
+            return {"text": self._long(_TEXT)}
+        if self.form == "toolUse":
+            use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": "0", "input": {"0": self._long(_INPUT)}}
+            return {"toolUse": use}
+        return None
+
+    def _long(self, sizes: tuple[int, int]) -> str:
+        size = sizes[0] + sizes[1] * self.length
+        return (self.unit * (size // len(self.unit) + 1))[:size]
+
+
+def even_pieces(text: str, byte: int) -> list[str]:
+    """Cut a long text into pieces of the same length: one piece for the byte 0, otherwise 60 to 250 pieces.
+
+    >>> [len(piece) for piece in even_pieces("forty-two" * 10, 255)[:3]]
+    [1, 1, 1]
+    """
+    wanted = min(MOST_DELTAS, 60 + byte) if byte else 1
+    size = -(-len(text) // wanted)
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def maker_of(family: Family) -> Maker:
+    """The maker of a model family."""
+    return _MAKERS.get(family.name, OTHERS)
+
+
+def plan_of(
+    head: Sequence[int],
+    kinds: tuple[str, ...],
+    *,
+    any_text: bool,
+    any_number: bool,
+    maker: Maker | None = None,
+) -> AnswerPlan:
+    """Read drawn bytes as a plan for an answer of these kinds of blocks.
+
+    Texts are long only with `any_text`, and blocks are many, or one more than drawn, only with `any_number`: what the
+    user asked for is kept.
+    """
+    if maker is None:
+        maker = (CLAUDE, NOVA)[head[0] & 1]
+        if not sent_by(maker, kinds):
+            maker = NOVA
+        kinds = sent_by(maker, kinds)
+    if head[1] < _LONG_FROM or not any_number:
+        return AnswerPlan(maker, kinds)
+    form = _FORMS[head[1] % len(_FORMS)]
+    if form != "blocks" and (not any_text or form not in kinds):
+        return AnswerPlan(maker, kinds)
+    return AnswerPlan(maker, kinds, form, head[2], head[3], _UNITS[head[4] % len(_UNITS)])
+
+
+@cache
+def sent_by(maker: Maker, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the kinds of blocks that the maker's models send."""
+    return tuple(kind for kind in kinds if kind not in maker.lacks)
+
+
+def most_blocks(least: int, most: int | None) -> int:
+    """The number of blocks to draw at most: three where no number was given, and never less than `least`."""
+    return max(least, 3) if most is None else most
