@@ -72,7 +72,8 @@ class AnswerPlan:
         """Repeat the parts of an answer until there are twelve or more, if there are to be many."""
         if self.form != "blocks" or not parts:
             return parts
-        return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in range(12 + self.length % 5))]
+        more = range(12 + self.length % 5 - len(parts))
+        return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in more)]
 
     def long_block(self) -> Block | None:
         """The long block that comes after the drawn ones, if there is one."""

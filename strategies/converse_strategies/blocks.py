@@ -215,4 +215,4 @@ _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] =
     "toolResult": lambda texts, maker: _tool_result(),
     "image": lambda texts, maker: images(sources=("bytes",)),
 }
-"""Kind of block -> function that takes a strategy for texts and a maker, and makes a strategy for the block's content."""
+"""Kind of block -> function that takes a strategy for texts and a maker, and makes a strategy for its content."""

@@ -124,11 +124,11 @@ _EASILY_MISTAKEN: Final = (
 
 @cached
 def special_texts() -> Texts:
-    """Texts of what consumers easily mistake: white space alone, ends of lines, pairs of surrogates, parts of JSON.
+    r"""Texts of what consumers easily mistake: white space alone, ends of lines, pairs of surrogates, parts of JSON.
 
     >>> from hypothesis import find
-    >>> find(special_texts(), lambda text: "\\r" in text)
-    '\\r\\n'
+    >>> find(special_texts(), lambda text: "\r" in text)
+    '\r\n'
     """
     return made(st.lists(sampled(_EASILY_MISTAKEN), min_size=1, max_size=8), "".join)
 

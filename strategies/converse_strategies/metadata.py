@@ -35,10 +35,10 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
     With `cached=True` every usage has counts of the prompt cache, with `cached=False` no usage has them; by default
     some usages have them. The entries of `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older
-    versions of botocore have no `cacheDetails`. Some usages have `serverToolUsage` and the cache's counts a second time,
-    as recorded: AWS's model does not have these members, and botocore drops them. Source: the usage of all 356 recorded
-    answers adds up like this, and no count of input or output is 0. Each count except the total is at most two million,
-    the longest context of a model.
+    versions of botocore have no `cacheDetails`. Some usages have `serverToolUsage` and the cache's counts a second
+    time, as recorded: AWS's model does not have these members, and botocore drops them. Source: the usage of all 356
+    recorded answers adds up like this, and no count of input or output is 0. Each count except the total is at most two
+    million, the longest context of a model.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)
