@@ -43,7 +43,7 @@ _LONG_FROM: Final = 235
 """From this value on, the second byte makes something long: in one of twelve draws."""
 
 _FORMS: Final = ("text", "toolUse", "blocks")
-_UNITS: Final = ("0", "Zürich ", "a\r\n", "\U0001f600", '"\\')
+_UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n", '"\\', "é")
 """What a long text repeats."""
 
 MOST_DELTAS: Final = 250
@@ -58,15 +58,25 @@ _INPUT: Final = (4097, 16)
 class AnswerPlan:
     """The maker, the kinds of blocks that its models send, and what is long: one of _FORMS, or nothing.
 
+    `usual` answers have a block.
     `length` and `deltas` are bytes, `unit` is what a long text repeats.
     """
 
     maker: Maker
     kinds: tuple[str, ...]
+    usual: bool = False
     form: str | None = None
     length: int = 0
     deltas: int = 0
     unit: str = "0"
+
+    def size(self, least: int, most: int | None) -> tuple[int, int]:
+        """The fewest and the most blocks to draw; three at most where no number was given.
+
+        Seven of eight answers have a block even if they may have none.
+        """
+        found = max(least, 3) if most is None else most
+        return (min(1, found) if least == 0 and self.usual else least), found
 
     def repeated(self, parts: list[Any]) -> list[Any]:
         """Repeat the parts of an answer until there are twelve or more, if there are to be many."""
@@ -123,20 +133,16 @@ def plan_of(
         if not sent_by(maker, kinds):
             maker = NOVA
         kinds = sent_by(maker, kinds)
+    usual = head[0] >= 32
     if head[1] < _LONG_FROM or not any_number:
-        return AnswerPlan(maker, kinds)
+        return AnswerPlan(maker, kinds, usual)
     form = _FORMS[head[1] % len(_FORMS)]
     if form != "blocks" and (not any_text or form not in kinds):
-        return AnswerPlan(maker, kinds)
-    return AnswerPlan(maker, kinds, form, head[2], head[3], _UNITS[head[4] % len(_UNITS)])
+        return AnswerPlan(maker, kinds, usual)
+    return AnswerPlan(maker, kinds, usual, form, head[2], head[3], _UNITS[head[4] % len(_UNITS)])
 
 
 @cache
 def sent_by(maker: Maker, kinds: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the kinds of blocks that the maker's models send."""
     return tuple(kind for kind in kinds if kind not in maker.lacks)
-
-
-def most_blocks(least: int, most: int | None) -> int:
-    """The number of blocks to draw at most: three where no number was given, and never less than `least`."""
-    return max(least, 3) if most is None else most

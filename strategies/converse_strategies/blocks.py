@@ -15,7 +15,6 @@ from converse_strategies.answer_plan import (
     HEADS,
     NOVA,
     Maker,
-    most_blocks,
     plan_of,
     sent_by,
 )
@@ -39,8 +38,12 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 Older versions of botocore lack some of these members. The simplest kind comes first.
 """
 
-_USUAL: Final = {"text": 3, "toolUse": 1, "reasoningContent": 2}
-"""Kind of block -> the number added to its weight of 1 in draws. The other kinds take longest to draw."""
+_USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "citationsContent": 1, "toolResult": 2}
+"""Kind of block -> the number added to its weight of 1 in draws. Two makers share the kinds from citations on, and
+images take longest to draw."""
+
+_SPECIAL: Final = {"text": 1, "toolUse": 2, "reasoningContent": 1}
+"""Kind of block -> its weight with texts and numbers that are easily mistaken."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 """Tools that the service runs itself. The result of such a tool has the type `<name>_result`."""
@@ -110,10 +113,8 @@ def contents(
     Tool use ids are unique, and the result of a server tool follows the tool use of this server tool.
     """
     plan = plan_of(draw(HEADS), kinds, any_text=texts is None, any_number=max_blocks is None)
-    parts = st.lists(
-        _parts(plan.kinds, texts, plan.maker), min_size=min_blocks, max_size=most_blocks(min_blocks, max_blocks)
-    )
-    drawn = plan.repeated(draw(parts))
+    least, most = plan.size(min_blocks, max_blocks)
+    drawn = plan.repeated(draw(st.lists(_parts(plan.kinds, texts, plan.maker), min_size=least, max_size=most)))
     more = plan.long_block()
     return _joined(drawn if more is None else [*drawn, [more]])
 
@@ -156,16 +157,20 @@ def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, 
 
     With `special`, the input of a tool has texts and numbers that are easily mistaken.
     """
-    return {kind: draw(_SPECIAL_TOOL_USES if special and kind == "toolUse" else _BLOCKS[kind](texts, maker))}
+    if special and kind == "toolUse":
+        return {kind: draw(_SPECIAL_TOOL_USES)}
+    if special and kind == "reasoningContent":
+        return {kind: draw(_reasoning(texts, maker, special=True))}
+    return {kind: draw(_BLOCKS[kind](texts, maker))}
 
 
 @composite
-def _reasoning(draw: st.DrawFn, texts: Texts, maker: Maker) -> dict[str, Any]:
-    form = draw(_REASONING_FORMS) if maker.signs else "unsigned"
+def _reasoning(draw: st.DrawFn, texts: Texts, maker: Maker, *, special: bool = False) -> dict[str, Any]:
+    form = draw(_SPECIAL_FORMS if special else _REASONING_FORMS) if maker.signs else "unsigned"
     if form == "redacted":
         return {"redactedContent": draw(leaves.BLOBS)}
-    signed = {"signature": draw(leaves.signatures())} if form == "signed" else {}
-    return {"reasoningText": {"text": draw(texts), **signed}}
+    signed = {"signature": draw(leaves.signatures())} if form != "unsigned" else {}
+    return {"reasoningText": {"text": "" if form == "omitted" else draw(texts), **signed}}
 
 
 @composite
@@ -195,6 +200,9 @@ _INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
 of a block."""
 
 _REASONING_FORMS: Final = st.sampled_from(("unsigned", "signed", "redacted"))
+_SPECIAL_FORMS: Final = st.sampled_from(("unsigned", "signed", "omitted"))
+"""The forms of reasoning with special texts. Newer models of Claude leave out the text that they sign."""
+
 _RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
 _STATUSES: Final = st.sampled_from((None, "success", "error"))
 _TOOL_USES: Final = st.fixed_dictionaries(

@@ -146,6 +146,7 @@ def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | N
     return trace
 
 
-_TRACED: Final = st.sampled_from((("promptRouter",), ("guardrail",), ("guardrail", "promptRouter")))
+_BOTH: Final = ("guardrail", "promptRouter")
+_TRACED: Final = st.sampled_from((("promptRouter",), ("guardrail",), _BOTH, _BOTH))
 _GUARDED: Final = st.sampled_from((("guardrail",), ("guardrail", "promptRouter")))
 _ROUTED: Final = st.sampled_from(ROUTED)

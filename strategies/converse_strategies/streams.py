@@ -22,7 +22,6 @@ from converse_strategies.answer_plan import (
     Maker,
     even_pieces,
     maker_of,
-    most_blocks,
     plan_of,
     sent_by,
 )
@@ -39,15 +38,14 @@ _BITS: Final = st.integers(0, 2**32 - 1)
 """Strategy for the grouping of a tool result's items into deltas: if bit n is set, items n - 1 and n share a delta."""
 
 _LONGEST: Final = 16
-_SEAMS: Final = 192
+_SEAMS: Final = 160
 _SKIPS: Final = 224
 _EMPTY: Final = 240
 
-_SEAM: Final = re.compile(
-    r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)|(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)"
-)
-"""Where a cut is easily mistaken: in the end of a line, in an escaped pair of surrogates, beside white space, and
-between two equal characters."""
+_HARD_SEAM: Final = re.compile(r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)")
+_SEAM: Final = re.compile(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)")
+"""Where a cut is easily mistaken: in the end of a line and in an escaped pair of surrogates; if the rest of a text has
+neither, beside white space and between two equal characters."""
 
 _LONG: Final = 256
 """From this number of characters on, a text is cut into many even pieces at times."""
@@ -149,8 +147,8 @@ class _DrawnCutter:
 def cut(text: str, cuts: bytes) -> list[str]:
     r"""Cut a text at points given by bytes; the pieces, at least one, join to the text.
 
-    A byte below 192 ends the current piece after 1 to 16 more characters. A byte from 192 to 223 ends it at the next
-    place where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte below 192. A
+    A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends it at the next
+    place where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte below 160. A
     byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240 on ends the
     piece at once, so two such bytes in a row make an empty piece. Thus every way to cut is possible. b"" leaves the
     text whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 60 to 250 even pieces.
@@ -163,7 +161,7 @@ def cut(text: str, cuts: bytes) -> list[str]:
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:
-        seam = _SEAM.search(text, start + 1) if _SEAMS <= byte < _SKIPS else None
+        seam = _next_seam(text, start + 1) if _SEAMS <= byte < _SKIPS else None
         if seam:
             end = seam.start()
             pieces.append(text[start:end])
@@ -181,6 +179,10 @@ def cut(text: str, cuts: bytes) -> list[str]:
     return [*pieces, rest] if rest or not pieces else pieces
 
 
+def _next_seam(text: str, start: int) -> re.Match[str] | None:
+    return _HARD_SEAM.search(text, start) or _SEAM.search(text, start)
+
+
 _ADDITIONAL: Final = "additionalModelResponseFields"
 _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "performanceConfig": metadata.performance_configs,
@@ -189,6 +191,10 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "trace": metadata.traces,
 }
 """Strategies for members of ConverseResponse that only some answers have."""
+
+_EXTRA_BELOW: Final = 32
+_EMPTY_BELOW: Final = 48
+"""A byte below the first number selects members of `_EXTRA`, one below the second empty additional fields."""
 
 TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
 """The number of bytes that `read_options` reads."""
@@ -237,8 +243,8 @@ def stream_events(
     drawn = draw(_HEAD_AND_TAIL)
     plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, maker=maker)
     blocks = _streamed(plan.kinds, texts, plan.maker, model)
-    parts = draw(st.lists(blocks, min_size=min_blocks, max_size=most_blocks(min_blocks, max_blocks)))
-    parts = plan.repeated(parts)
+    least, most = plan.size(min_blocks, max_blocks)
+    parts = plan.repeated(draw(st.lists(blocks, min_size=least, max_size=most)))
     more = plan.long_block()
     if more is not None:
         parts.append([(more, _cut(more, _LongCutter(plan.deltas) if model is None else ByFamily(model, {})))])
@@ -326,14 +332,16 @@ def read_options(
 ) -> dict[str, Any]:
     """The members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
 
-    Byte 0 of `tail` has one bit per member of `_EXTRA`; in three of four draws it is 64 or more and selects no member,
-    and from 32 on no trace, which takes long to draw. The last two bytes are the latency in milliseconds.
+    Byte 0 of `tail` has one bit per member of `_EXTRA`; in seven of eight draws it is 32 or more and selects no member.
+    The last two bytes are the latency in milliseconds.
     """
-    chosen = tail[0] if tail[0] < 64 else 0
+    chosen = tail[0] if tail[0] < _EXTRA_BELOW else 0
     options: dict[str, Any] = {
         "usage": metadata.read_usage(tail[1:-2]),
         "metrics": {"latencyMs": int.from_bytes(tail[-2:], "big")},
     }
+    if _EXTRA_BELOW <= tail[0] < _EMPTY_BELOW:
+        options[_ADDITIONAL] = {}
     for bit, (name, values) in enumerate(_EXTRA.items()):
         if chosen >> bit & 1 and bedrock.has_member("ConverseResponse", name):
             options[name] = draw(values())
