@@ -38,11 +38,10 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 Older versions of botocore lack some of these members. The simplest kind comes first.
 """
 
-_USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "citationsContent": 1, "toolResult": 2}
-"""Kind of block -> the number added to its weight of 1 in draws. Two makers share the kinds from citations on, and
-images take longest to draw."""
+_USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "toolResult": 2, "image": 1}
+"""Kind of block -> the number added to its weight of 1 in draws. The others take longest to draw."""
 
-_SPECIAL: Final = {"text": 1, "toolUse": 2, "reasoningContent": 1}
+_SPECIAL: Final = {"text": 1, "toolUse": 2, "reasoningContent": 2}
 """Kind of block -> its weight with texts and numbers that are easily mistaken."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
@@ -126,11 +125,8 @@ _parts = composite(draw_part)
 def weighted(kinds: tuple[str, ...], any_text: bool) -> tuple[tuple[str, bool], ...]:
     """Pairs of a kind of block and whether its texts are special; the simplest first, the usual ones several times."""
     usual = [(kind, False) for kind in kinds for _ in range(_USUAL.get(kind, 0))]
-    return (
-        *((kind, False) for kind in kinds),
-        *usual,
-        *((kind, True) for kind in kinds if any_text and kind in _USUAL),
-    )
+    special = [(kind, True) for kind in kinds if any_text for _ in range(_SPECIAL.get(kind, 0))]
+    return (*((kind, False) for kind in kinds), *usual, *special)
 
 
 def _texts(texts: Texts | None, special: bool) -> Texts:
@@ -212,7 +208,7 @@ _SPECIAL_TOOL_USES: Final = st.fixed_dictionaries(
     {
         "toolUseId": leaves.tool_use_ids(),
         "name": st.just("0"),
-        "input": st.fixed_dictionaries({"0": leaves.special_texts() | leaves.big_numbers()}),
+        "input": st.fixed_dictionaries({"0": leaves.special_texts(), "1": leaves.special_numbers()}),
     }
 )
 _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {

@@ -7,7 +7,7 @@ import inspect
 import string
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache, partial, wraps
-from itertools import chain, count
+from itertools import chain, count, product
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
@@ -139,14 +139,18 @@ def _easily_mistaken(drawn: bytes) -> str:
 
 
 @cached
-def big_numbers() -> st.SearchStrategy[float]:
-    """Numbers that 53 or 64 bits do not carry, and numbers with many places.
+def special_numbers() -> st.SearchStrategy[list[float]]:
+    """An integer that 53 or 64 bits do not carry, and a number with many places.
 
     >>> from hypothesis import find
-    >>> find(big_numbers(), lambda number: True) == 2**53 + 1
+    >>> find(special_numbers(), lambda numbers: True) == [2**53 + 1, 1e-07]
     True
     """
-    return sampled((2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30, -(2**63) - 1, 1e-7, 1e300, 0.1 + 0.2))
+    return sampled(tuple(product(_BIG_INTEGERS, _LONG_FLOATS))).map(list)
+
+
+_BIG_INTEGERS: Final = (2**53 + 1, 2**63, 2**64, -(2**63) - 1, 2**63 - 1, 10**30)
+_LONG_FLOATS: Final = (1e-7, 0.1 + 0.2, 1e300)
 
 
 @composite

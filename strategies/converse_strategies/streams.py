@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -147,11 +148,12 @@ class _DrawnCutter:
 def cut(text: str, cuts: bytes) -> list[str]:
     r"""Cut a text at points given by bytes; the pieces, at least one, join to the text.
 
-    A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends it at the next
-    place where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte below 160. A
-    byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240 on ends the
-    piece at once, so two such bytes in a row make an empty piece. Thus every way to cut is possible. b"" leaves the
-    text whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 60 to 250 even pieces.
+    A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends it at one of the
+    next four places where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte
+    below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240 on
+    ends the piece at once, so two such bytes in a row make an empty piece. Thus every way to cut is possible. b"" leaves
+    the text whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 60 to 250 even
+    pieces.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -161,9 +163,9 @@ def cut(text: str, cuts: bytes) -> list[str]:
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:
-        seam = _next_seam(text, start + 1) if _SEAMS <= byte < _SKIPS else None
-        if seam:
-            end = seam.start()
+        seam = _next_seam(text, start + 1, byte % 4) if _SEAMS <= byte < _SKIPS else None
+        if seam is not None:
+            end = seam
             pieces.append(text[start:end])
             start = end
         elif byte >= _EMPTY:
@@ -179,8 +181,13 @@ def cut(text: str, cuts: bytes) -> list[str]:
     return [*pieces, rest] if rest or not pieces else pieces
 
 
-def _next_seam(text: str, start: int) -> re.Match[str] | None:
-    return _HARD_SEAM.search(text, start) or _SEAM.search(text, start)
+def _next_seam(text: str, start: int, number: int) -> int | None:
+    """The place of the seam with this number, counted from `start`, or of the last one; None if there is none."""
+    for pattern in (_HARD_SEAM, _SEAM):
+        places = [seam.start() for seam in islice(pattern.finditer(text, start), number + 1)]
+        if places:
+            return places[-1]
+    return None
 
 
 _ADDITIONAL: Final = "additionalModelResponseFields"
