@@ -81,6 +81,22 @@ def never(
     return missing
 
 
+UNDOCUMENTED = ("serverToolUsage", "cacheReadInputTokenCount", "cacheWriteInputTokenCount")
+"""Members of a usage that AWS sends and botocore drops, as its model does not have them."""
+
+
+def as_botocore_reads(value: Any) -> Any:
+    """Events, or a response, without those members of a usage."""
+    if isinstance(value, list):
+        return [as_botocore_reads(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    usage = value.get("usage")
+    if isinstance(usage, dict) and "totalTokens" in usage:
+        return {**value, "usage": {name: count for name, count in usage.items() if name not in UNDOCUMENTED}}
+    return {**value, "metadata": as_botocore_reads(value["metadata"])} if "metadata" in value else value
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell it."""
     lines = drift(bedrock.service().shape_names, SNAPSHOT.read_text(encoding="utf-8").split())

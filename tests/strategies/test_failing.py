@@ -29,7 +29,7 @@ from converse_harness.stream.http import GATEWAY_ERRORS, HttpResponse, Request
 from converse_strategies import FaultyReply, errors, faults, faulty_replies, stream_errors
 from tests.broken import expected
 from tests.profiles import examples
-from tests.strategies.conftest import drawn, found, never, smallest
+from tests.strategies.conftest import as_botocore_reads, drawn, found, never, smallest
 
 ASKED: dict[str, Any] = {
     "modelId": "m",  # of no family, so that a sound answer is cut as one with a fault is
@@ -281,7 +281,7 @@ def test_a_sound_reply_is_broken_in_the_one_place_that_is_told(client: Any, case
     if not isinstance(fault, OrderFault):
         assert seen.events == before_the_fault(case, sound.events)
         return
-    broken = list(case.reply.events())
+    broken = as_botocore_reads(list(case.reply.events()))
     with pytest.raises(StreamOrderError) as caught:
         check_order(broken)
     assert fault.refuses(str(caught.value))

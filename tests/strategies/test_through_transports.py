@@ -12,6 +12,7 @@ from converse_harness import ConverseServer, Reply, assemble, fake_converse, rep
 from converse_harness.bedrock.guardrails import in_json
 from converse_strategies import replies, stream_events
 from tests.profiles import examples
+from tests.strategies.conftest import as_botocore_reads
 
 Event = dict[str, Any]
 ASKED: dict[str, Any] = {
@@ -38,7 +39,7 @@ def client() -> Any:
 @given(events=stream_events())
 def test_streams_come_through_boto_unchanged(client: Any, events: list[Event]) -> None:
     with fake_converse(reply.events(events)):
-        assert list(client.converse_stream(**ASKED)["stream"]) == events
+        assert list(client.converse_stream(**ASKED)["stream"]) == as_botocore_reads(events)
 
 
 @given(events=stream_events())
@@ -46,7 +47,7 @@ def test_streams_come_through_boto_unchanged(client: Any, events: list[Event]) -
 def test_streams_come_through_the_server_unchanged(converse_server: ConverseServer, events: list[Event]) -> None:
     with converse_server.script(reply.events(events)) as fake:
         client = boto3.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
-        assert list(client.converse_stream(**ASKED)["stream"]) == events
+        assert list(client.converse_stream(**ASKED)["stream"]) == as_botocore_reads(events)
 
 
 @given(answer=replies())

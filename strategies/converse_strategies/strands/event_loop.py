@@ -14,15 +14,18 @@ from converse_strategies.strands.making import RARELY, Value, Values
 _MILLISECONDS: Final = st.integers(0, 60_000)
 
 
+_COUNTS: Final = ("inputTokens", "outputTokens", "totalTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+
+
 @cached
 def usages() -> Values:
     """Usages: the total is the sum of the other counts, including the cache counts if present.
 
     >>> from hypothesis import find
-    >>> find(usages(), lambda usage: usage["totalTokens"] > 0)
-    {'inputTokens': 0, 'outputTokens': 1, 'totalTokens': 1}
+    >>> find(usages(), lambda usage: usage["totalTokens"] > 2)
+    {'inputTokens': 1, 'outputTokens': 2, 'totalTokens': 3}
     """
-    return made(token_usages(), lambda usage: {name: usage[name] for name in usage if name != "cacheDetails"})
+    return made(token_usages(), lambda usage: {name: usage[name] for name in usage if name in _COUNTS})
 
 
 @composite

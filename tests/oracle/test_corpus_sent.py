@@ -1,0 +1,42 @@
+"""The rules of what AWS sends, which drawn answers are held to, hold of every recorded answer."""
+
+import base64
+import json
+from pathlib import Path
+
+from botocore.eventstream import EventStreamBuffer
+
+from converse_harness import assemble
+from tests.strategies.sent import never_sent
+
+
+def test_a_recorded_answer_breaks_no_rule(shared: Path) -> None:
+    corpus = shared / "corpus"
+    broken: dict[str, list[str]] = {}
+    seen = 0
+    for entry in json.loads((corpus / "index.json").read_text()):
+        if entry["status"] != 200:
+            continue
+        response = json.loads((corpus / entry["file"]).read_text())["response"]
+        body = base64.b64decode(response["body_base64"])
+        answer = _streamed(body) if response["is_event_stream"] else json.loads(body)
+        seen += 1
+        if found := never_sent(answer):
+            broken[entry["file"]] = found
+    assert broken == {}
+    assert seen == 356
+
+
+def _streamed(body: bytes) -> dict[str, object]:
+    frames = EventStreamBuffer()
+    frames.add_data(body)
+    events = [{frame.headers[":event-type"]: json.loads(frame.payload)} for frame in frames]
+    for event in events:
+        next(iter(event.values())).pop("p", None)
+    whole = assemble(events)
+    return {
+        "output": {"message": whole.message},
+        "stopReason": whole.stop_reason,
+        "usage": whole.usage,
+        "trace": whole.trace or {},
+    }
