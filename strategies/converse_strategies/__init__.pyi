@@ -7,8 +7,8 @@ from converse_strategies.citation import citations as citations
 from converse_strategies.citation import citations_content_blocks as citations_content_blocks
 from converse_strategies.failing import FaultyReply as FaultyReply
 from converse_strategies.failing import errors as errors
-from converse_strategies.failing import faults as faults
 from converse_strategies.failing import faulty_replies as faulty_replies
+from converse_strategies.failing import protocol_faults as protocol_faults
 from converse_strategies.failing import stream_errors as stream_errors
 from converse_strategies.guardrails import guardrail_assessments as guardrail_assessments
 from converse_strategies.guardrails import guardrail_configs as guardrail_configs

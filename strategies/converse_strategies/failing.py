@@ -105,7 +105,7 @@ def stream_errors(
 
 
 @composite
-def faults(
+def protocol_faults(
     draw: st.DrawFn,
     *,
     names: Collection[str] | None = None,
@@ -126,11 +126,11 @@ def faults(
     InvalidArgument, when drawn, for unknown values, and if no fault fits all arguments.
 
     >>> from hypothesis import find
-    >>> find(faults(levels=["connection"], transports=["server"]), lambda fault: True)
+    >>> find(protocol_faults(levels=["connection"], transports=["server"]), lambda fault: True)
     faults.reset
     """
-    selected = _selected("faults", names, levels, transports, operations)
-    return _lasting(draw, "faults", draw(sampled(selected)), seconds)
+    selected = _selected("protocol_faults", names, levels, transports, operations)
+    return _lasting(draw, "protocol_faults", draw(sampled(selected)), seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +168,10 @@ def faulty_replies(
 
     `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the drawn fault cannot break
     the order of a reply's events, blocks of these `kinds` are added to the reply. The other arguments are those of
-    `faults`; faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only comes
-    slowly or in other chunks. So a consumer should raise, or return the same result as for `case.unmodified`. Raises
-    InvalidArgument, when drawn, as `faults` does, for a reply that already has a fault, and if no fault is left.
+    `protocol_faults`; faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only
+    comes slowly or in other chunks. So a consumer should raise, or return the same result as for `case.unmodified`.
+    Raises InvalidArgument, when drawn, as `protocol_faults` does, for a reply that already has a fault, and if no fault
+    is left.
 
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)

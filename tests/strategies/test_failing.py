@@ -26,7 +26,7 @@ from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import check_order
 from converse_harness.stream.http import GATEWAY_ERRORS, HttpResponse, Request
-from converse_strategies import FaultyReply, errors, faults, faulty_replies, stream_errors
+from converse_strategies import FaultyReply, errors, faulty_replies, protocol_faults, stream_errors
 from tests.broken import expected
 from tests.profiles import examples
 from tests.strategies.conftest import as_botocore_reads, drawn, found, never, smallest
@@ -175,8 +175,8 @@ def test_a_stream_ends_in_the_error_that_was_drawn(client: Any, answer: Reply) -
 
 
 def test_every_fault_comes() -> None:
-    assert never(faults(), FAULTS, lambda fault: [fault.name]) == {"stale_connection"}
-    assert find(faults(names=["stale_connection"]), lambda fault: True).name == "stale_connection"
+    assert never(protocol_faults(), FAULTS, lambda fault: [fault.name]) == {"stale_connection"}
+    assert find(protocol_faults(names=["stale_connection"]), lambda fault: True).name == "stale_connection"
 
 
 BY_NAME = ("read_timeout", "stale_connection")
@@ -215,7 +215,9 @@ SELECTIONS: list[tuple[dict[str, Any], Any]] = [
 @pytest.mark.parametrize(("arguments", "among"), SELECTIONS, ids=[str(arguments) for arguments, _ in SELECTIONS])
 def test_faults_can_be_chosen(arguments: dict[str, Any], among: Any) -> None:
     wanted = {name for name, fault in FAULTS.items() if among(fault)}
-    assert {fault.name for fault in drawn(faults(**arguments), 10)} == wanted  # hypothesis stops when it has seen all
+    assert {
+        fault.name for fault in drawn(protocol_faults(**arguments), 10)
+    } == wanted  # hypothesis stops when it has seen all
 
 
 @given(case=faulty_replies(levels=["frames", "connection"], transports=["asgi"], operations=["Converse"]))
@@ -245,7 +247,7 @@ def test_nobody_waits_for_what_was_not_asked_for(arguments: dict[str, Any], prin
         def named(fault: Fault, name: str = name) -> bool:
             return fault.name == name
 
-        assert pretty(found(faults(**arguments), named)) == text
+        assert pretty(found(protocol_faults(**arguments), named)) == text
         cases = faulty_replies(replies=st.just(reply.text("0")), **arguments)
         assert repr(found(cases.map(fault_of), named)) == text
 
@@ -404,18 +406,22 @@ WRONG: dict[str, st.SearchStrategy[Any]] = {
     f"{SOME_OF} {EXCEPTION_FRAMES}, unknown_exception, error_frame {KNOWN}": stream_errors(names=["Throttled"]),
     'stream_errors: ThrottlingException (429) "Slow": it comes before any stream and has no events. Give '
     "replies=replies(), or others that are streams.": stream_errors(replies=st.just(reply.throttled("Slow"))),
-    f"faults(names=['rest']): 'rest' is no choice of names. {SOME_OF} no_message_start, ": faults(names=["rest"]),
-    f"faults(levels=['bytes']): 'bytes' is no choice of levels. {SOME_OF} {LEVELS} {KNOWN}": faults(levels=["bytes"]),
-    f"faults(transports=['socket']): 'socket' is no choice of transports. {SOME_OF} "
-    f"boto, httpx, server, asgi {KNOWN}": (faults(transports=["socket"])),
-    "faults(operations=['CountTokens']): 'CountTokens' is no choice of operations. "
-    f"{SOME_OF} Converse, ConverseStream {KNOWN}": faults(operations=["CountTokens"]),
+    f"protocol_faults(names=['rest']): 'rest' is no choice of names. {SOME_OF} no_message_start, ": protocol_faults(
+        names=["rest"]
+    ),
+    f"protocol_faults(levels=['bytes']): 'bytes' is no choice of levels. {SOME_OF} {LEVELS} {KNOWN}": protocol_faults(
+        levels=["bytes"]
+    ),
+    f"protocol_faults(transports=['socket']): 'socket' is no choice of transports. {SOME_OF} "
+    f"boto, httpx, server, asgi {KNOWN}": (protocol_faults(transports=["socket"])),
+    "protocol_faults(operations=['CountTokens']): 'CountTokens' is no choice of operations. "
+    f"{SOME_OF} Converse, ConverseStream {KNOWN}": protocol_faults(operations=["CountTokens"]),
     "faulty_replies(levels=['frames'], operations=['Converse']): there is no fault that is all of this. Leave one "
     "out, or see the `level` and `transports` of converse_harness.faults.FAULTS.": (
         faulty_replies(levels=["frames"], operations=["Converse"])
     ),
-    "faults(seconds=just(0)): stall.lasting(0): a number of seconds, more than 0.": (
-        faults(names=["stall"], seconds=st.just(0))
+    "protocol_faults(seconds=just(0)): stall.lasting(0): a number of seconds, more than 0.": (
+        protocol_faults(names=["stall"], seconds=st.just(0))
     ),
     'faulty_replies: text "a", reset after 2 events has a fault already. Give replies= that are sound.': (
         faulty_replies(replies=st.just(RESET))
