@@ -19,7 +19,7 @@ from converse_harness.json_schema.parts import KINDS, TYPES, key
 from converse_strategies import leaves
 from converse_strategies.json_schema import scalars
 from converse_strategies.json_schema.plans import Alternative, Choice, Items, Members, Scalar
-from converse_strategies.json_schema.reading import KEYWORDS, OBJECT, STRING, Node
+from converse_strategies.json_schema.reading import KEYWORDS, NUMERAL, OBJECT, STRING, Node
 from converse_strategies.json_schema.scalars import Contradiction, holds, said
 from converse_strategies.json_schema.validation import is_valid, schemas_at, schemas_of, types
 from converse_strategies.leaves import cached
@@ -110,7 +110,15 @@ class Compiler:
         for each in [*([node.target()] if "$ref" in node.keywords else []), *node.children("allOf")]:
             forms = _product(node, forms, self._forms_of(each))
         if "anyOf" in node.keywords:
-            forms = _product(node, forms, [form for each in node.children("anyOf") for form in self._forms_of(each)])
+            branches = node.children("anyOf")
+            # pydantic writes a Decimal as a number or any string, but takes only a string that is a number.
+            as_text = self._texts is None and any(each.keywords.get("type") == "number" for each in branches)
+            either = [
+                form.merged(Plain((NUMERAL,))) if as_text and each.keywords == {"type": "string"} else form
+                for each in branches
+                for form in self._forms_of(each)
+            ]
+            forms = _product(node, forms, either)
         if "oneOf" in node.keywords:
             branches = node.children("oneOf")
             found: list[Plain] = []

@@ -141,12 +141,16 @@ ANNOTATIONS: Final = frozenset(
         "example",
         "examples",
         "externalDocs",
+        "nullable",
         "readOnly",
         "title",
         "writeOnly",
     }
 )
-"""Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too."""
+"""Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too.
+
+`nullable` is OpenAPI's and no keyword of JSON Schema: no null is drawn for it, so values are right for readers of both.
+"""
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
 """The keywords that a schema under `not` may have, besides annotations.
@@ -238,3 +242,4 @@ class Node:
 
 OBJECT: Final = Node("#(an object)", {"type": "object"})
 STRING: Final = Node("#(a name)", {"type": "string"})
+NUMERAL: Final = Node("#(a number as text)", {"type": "string", "pattern": r"^[1-9]\d{0,2}(\.\d{1,2})?$"})

@@ -38,6 +38,10 @@ def _joined(pattern: str, *parts: st.SearchStrategy[object]) -> st.SearchStrateg
     return st.tuples(*parts).map(lambda drawn: pattern.format(*drawn))
 
 
+_POINTERS: Final = st.lists(_WORDS | st.sampled_from(("a~1b", "~0", "")), max_size=3).map(
+    lambda steps: "".join(f"/{step}" for step in steps)
+)
+
 _TEXTS: Final[Mapping[str, st.SearchStrategy[str]]] = {
     "date": st.dates().map(dt.date.isoformat),
     "time": _joined("{}{}", st.times().map(dt.time.isoformat), _ZONES),
@@ -49,6 +53,8 @@ _TEXTS: Final[Mapping[str, st.SearchStrategy[str]]] = {
     "ipv4": st.integers(0, 2**32 - 1).map(lambda number: str(ipaddress.IPv4Address(number))),
     "ipv6": st.integers(0, 2**128 - 1).map(lambda number: str(ipaddress.IPv6Address(number))),
     "hostname": _joined("{}.example.{}", _WORDS, _DOMAINS),
+    "json-pointer": _POINTERS,
+    "relative-json-pointer": _joined("{}{}", st.integers(0, 9), _POINTERS),
 }
 
 FORMATS: Final[Mapping[str, Format]] = {
