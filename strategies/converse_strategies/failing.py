@@ -90,6 +90,7 @@ def stream_errors(
     name = draw(sampled(chosen("stream_errors", "names", names, known)))
     where = draw(PLACES)
     answer = draw(responses.replies() if replies is None else replies)
+    _check_reply("stream_errors", answer)
     code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
     shape = code[:1].upper() + code[1:]
     message = draw(_messages(shape) if messages is None else messages)
@@ -183,6 +184,7 @@ def faulty_replies(
     # The fault is drawn before the reply, because hypothesis often makes the last draws as small as possible.
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
+    _check_reply("faulty_replies", answer)
     if answer.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
     is_stream = answer.failure is None and not isinstance(answer.body, ErrorBody | BareBody)
@@ -197,6 +199,13 @@ def faulty_replies(
         fault = fitting[where % len(fitting)]
     fault = _lasting(draw, "faulty_replies", fault, seconds)
     return FaultyReply(_broken(answer, fault, where, wanted))
+
+
+def _check_reply(function: str, answer: object) -> None:
+    if not isinstance(answer, Reply):
+        raise InvalidArgument(
+            f"{function}(replies=...): it drew {answer!r}; replies is a strategy for Replies, such as replies()."
+        )
 
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:

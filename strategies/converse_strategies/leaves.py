@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
+from converse_strategies.arguments import KNOWN_TO_DRAW_TEXTS, checked, refusing
 
 Json = dict[str, Any]
 Texts = st.SearchStrategy[str]
@@ -45,13 +46,21 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
     `st.composite` reads the source of the function. At import, this would take most of the package's import time.
     """
     late = cache(partial(st.composite, function))
+    signature = inspect.signature(function)
+    is_public = not function.__name__.startswith("_")
+    defaults = {name: each.default for name, each in signature.parameters.items()}
 
     @cached
     @wraps(function)
     def build(*args: P.args, **kwargs: P.kwargs) -> st.SearchStrategy[Made]:
-        return late()(*args, **kwargs)
+        if not is_public or not kwargs:
+            return late()(*args, **kwargs)
+        try:
+            given: Any = checked(function.__name__, defaults, kwargs)
+        except InvalidArgument as error:
+            return refusing(error)
+        return late()(*args, **given)
 
-    signature = inspect.signature(function)
     vars(build)["__signature__"] = signature.replace(parameters=[*signature.parameters.values()][1:])
     return build
 
@@ -105,6 +114,7 @@ MODEL_IDS: Final = (
 """Model ids of every family, with an inference profile and an ARN. The account number is from AWS's examples."""
 
 
+@cache
 def texts() -> Texts:
     """Any text that JSON can contain: `st.text()`, which draws no surrogates.
 
@@ -112,7 +122,12 @@ def texts() -> Texts:
     >>> find(texts(), lambda text: len(text) == 3)
     '000'
     """
-    return st.text()
+    return _known(st.text())
+
+
+def _known(texts: Texts) -> Texts:
+    KNOWN_TO_DRAW_TEXTS.add(texts)
+    return texts
 
 
 _EASILY_MISTAKEN: Final = (
@@ -131,7 +146,7 @@ def special_texts() -> Texts:
     '\r\n'
     """
     # One draw of bytes instead of a list of draws, which takes longer than all other draws of a short stream.
-    return made(st.binary(min_size=1, max_size=8), _easily_mistaken)
+    return _known(made(st.binary(min_size=1, max_size=8), _easily_mistaken))
 
 
 def _easily_mistaken(drawn: bytes) -> str:
@@ -177,7 +192,7 @@ def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrat
     >>> find(visible_texts(), lambda text: True)
     '0'
     """
-    return made(st.text(min_size=1) if texts is None else texts, visible)
+    return _known(made(st.text(min_size=1) if texts is None else texts, visible))
 
 
 def visible(text: str) -> str:

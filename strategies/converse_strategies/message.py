@@ -225,13 +225,19 @@ def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, An
     return result
 
 
+def kinds_of_conversations() -> tuple[str, ...]:
+    """The members of ContentBlock that a message of either role may have."""
+    streamed = [kind for kind in streamable() if kind in _ANSWERED]
+    return (*streamed, *(kind for kind in _user_kinds(None) if kind not in streamed))
+
+
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The requested kinds of blocks for the assistant and for the user; `text` if no kind is requested for a role."""
     streamed = [kind for kind in streamable() if kind in _ANSWERED]
     said = _user_kinds(None)
-    wanted = chosen("conversations", "kinds", kinds, [*streamed, *(kind for kind in said if kind not in streamed)])
+    wanted = chosen("conversations", "kinds", kinds, kinds_of_conversations())
     streamed = [kind for kind in streamed if kind in wanted]
     if tools is not None and not _specs(tools):
         streamed = [kind for kind in streamed if kind != "toolUse"]

@@ -19,7 +19,7 @@ from converse_strategies import leaves, metadata, shapes
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
 from converse_strategies.json_schema import json_schemas
 from converse_strategies.leaves import Json, Texts, cached, composite
-from converse_strategies.message import MAX_CACHE_POINTS, conversations
+from converse_strategies.message import MAX_CACHE_POINTS, conversations, kinds_of_conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
 
 _Member = Callable[[Texts | None], st.SearchStrategy[Any]]
@@ -64,6 +64,7 @@ def converse_requests(
     >>> find(converse_requests(), lambda request: True)
     {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
     """
+    leaves.chosen("converse_requests", "kinds", kinds, kinds_of_conversations())
     # `which` is drawn first, but the model is chosen last, among the models that accept the request.
     which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
     model_id = draw(model_ids) if model_ids is not None else PROMPT if which == len(leaves.MODEL_IDS) else ""

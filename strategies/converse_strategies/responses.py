@@ -79,6 +79,7 @@ def converse_responses(
     >>> response["stopReason"], response["usage"]["totalTokens"], list(response["output"]["message"]["content"][0])
     ('tool_use', 2, ['toolUse'])
     """
+    chosen("converse_responses", "kinds", kinds, streamable())
     message = draw(assistant_messages(kinds=kinds, max_blocks=max_blocks, texts=texts))
     options = read_options(draw, draw(_TAILS), traces)
     response: dict[str, Any] = {

@@ -88,7 +88,9 @@ def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
         whole = chunk(message)
         return [*cut_message(message, _DrawnCutter(draw)), *whole[-2:]]
     except (ReplyError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidArgument(f"chunkings({message!r}): not an AWS Message that can be streamed: {error}") from error
+        raise InvalidArgument(
+            f"chunkings(message={message!r}): not an AWS Message that can be streamed: {error}"
+        ) from error
 
 
 @composite
@@ -106,6 +108,7 @@ def chunked_messages(
     >>> find(chunked_messages(), lambda case: True).message
     {'role': 'assistant', 'content': [{'text': ''}]}
     """
+    chosen("chunked_messages", "kinds", kinds, streamable())
     message = draw(assistant_messages(kinds=kinds, min_blocks=min_blocks, max_blocks=max_blocks, texts=texts))
     return ChunkedMessage(message, draw(chunkings(message)))
 

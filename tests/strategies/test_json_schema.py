@@ -467,7 +467,6 @@ def test_edges(schema: Json) -> None:
     ("schema", "message"),
     [
         ({"properties": {"a": {"if": {}}}}, r"#/properties/a has the keyword 'if', and no values are made for it"),
-        ({"nullable": True}, "'nullable'.*with: "),
         ({"anyOf": [{}, {"unevaluatedItems": False}]}, r"#/anyOf/1 has the keyword 'unevaluatedItems'"),
         ({"minLength": -1}, r"#/minLength is -1, and minLength takes a whole number"),
         ({"exclusiveMinimum": True}, "exclusiveMinimum takes a number"),

@@ -1,0 +1,132 @@
+"""Check the arguments of strategies: what is wrong raises InvalidArgument when a strategy is validated.
+
+Arguments of the same name mean the same in all functions, so one table has what each may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple, cast
+from weakref import WeakSet
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+
+class Allowed(NamedTuple):
+    """What an argument may be, in words, and the function that checks it."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def _is_strategy(value: Any) -> bool:
+    return value is None or isinstance(value, st.SearchStrategy)
+
+
+def _are_names(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, Collection) and all(isinstance(item, str) for item in cast("Collection[object]", value))
+    )
+
+
+def _are_tools(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, Collection) and all(isinstance(item, Mapping) for item in cast("Collection[object]", value))
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_TEXTS: Final = Allowed("a strategy for strings, such as st.text() or faker_texts(), or None", _is_strategy)
+_DICTS: Final = Allowed("a strategy for dicts, or None", _is_strategy)
+_NAMES: Final = Allowed("a list of strings, or None for all", _are_names)
+_COUNT: Final = Allowed("a whole number of 0 or more", _is_count)
+_COUNT_OR_NONE: Final = Allowed("a whole number of 0 or more, or None", lambda value: value is None or _is_count(value))
+_FLAG: Final = Allowed("True or False", lambda value: isinstance(value, bool))
+
+ALLOWED: Final[Mapping[str, Allowed]] = {
+    **dict.fromkeys(("texts", "messages", "answers", "model_ids"), _TEXTS),
+    "stop_reasons": Allowed("a strategy for stop reasons, such as st.just('end_turn'), or None", _is_strategy),
+    "replies": Allowed("a strategy for Replies, such as replies(), or None", _is_strategy),
+    "seconds": Allowed("a strategy for numbers of seconds, such as st.just(0.1), or None", _is_strategy),
+    **dict.fromkeys(("traces", "schemas", "tool_configs", "guardrails"), _DICTS),
+    **dict.fromkeys(("kinds", "formats", "sources", "names", "levels", "transports", "operations"), _NAMES),
+    **dict.fromkeys(("policies", "actions", "faults", "rules"), _NAMES),
+    **dict.fromkeys(("min_blocks", "min_turns", "max_turns", "max_citations", "max_tools", "max_properties"), _COUNT),
+    **dict.fromkeys(("min_words", "max_words"), _COUNT),
+    **dict.fromkeys(("max_blocks", "index"), _COUNT_OR_NONE),
+    **dict.fromkeys(("unfinished", "stream"), _FLAG),
+    "tools": Allowed("a list of Tools or ToolSpecifications, or None for any", _are_tools),
+    "cached": Allowed("True, False or None", lambda value: value is None or isinstance(value, bool)),
+    "locale": Allowed("the name of a locale, such as en_US", lambda value: isinstance(value, str)),
+    "family": Allowed("the name of a model family, or None", lambda value: value is None or isinstance(value, str)),
+}
+"""Name of an argument -> what it may be."""
+
+_OTHERWISE: Final[Mapping[tuple[str, str], Allowed]] = {("documents", "names"): _TEXTS}
+"""(function, argument) -> what the argument may be there, where it means something else than in other functions."""
+
+_DRAWN: Final[Mapping[Allowed, type]] = {_TEXTS: str, _DICTS: dict}
+"""What may be a strategy -> the type of what it has to draw."""
+
+_RANGES: Final = (("min_blocks", "max_blocks"), ("min_turns", "max_turns"), ("min_words", "max_words"))
+
+KNOWN_TO_DRAW_TEXTS: Final[WeakSet[st.SearchStrategy[Any]]] = WeakSet()
+"""Strategies that need no check of what they draw: our own, and those that are checked already."""
+
+
+def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a function, with strategies that check what they draw.
+
+    Raises InvalidArgument, which names the function and the argument.
+    """
+    found = arguments
+    for name, value in arguments.items():
+        if value is defaults.get(name, found):
+            continue
+        allowed = _OTHERWISE.get((function, name)) or ALLOWED.get(name)
+        if allowed is None:
+            continue
+        if not allowed.holds(value):
+            raise InvalidArgument(f"{function}({name}={value!r}): {name} is {allowed.words}.")
+        if value is not None and allowed in _DRAWN and value not in KNOWN_TO_DRAW_TEXTS:
+            found = {**found, name: _that_draws(value, function, name, _DRAWN[allowed])}
+    for low, high in _RANGES:
+        least, most = (arguments.get(name, defaults.get(name)) for name in (low, high))
+        if least is not None and most is not None and least > most:
+            raise InvalidArgument(
+                f"{function}({low}={least!r}, {high}={most!r}): {low} is above {high}. Give a {high} that is not less."
+            )
+    return found
+
+
+def refusing(error: InvalidArgument) -> st.SearchStrategy[Any]:
+    """A strategy that raises the error as soon as it is validated or drawn from."""
+
+    def refuse() -> st.SearchStrategy[Any]:
+        raise error
+
+    return st.deferred(refuse)
+
+
+@cache
+def _that_draws(strategy: st.SearchStrategy[Any], function: str, argument: str, kind: type) -> st.SearchStrategy[Any]:
+    """The strategy, which raises InvalidArgument where it draws something of another type."""
+
+    @st.composite
+    def values(draw: st.DrawFn) -> Any:
+        value = draw(strategy)
+        if not isinstance(value, kind):
+            raise InvalidArgument(
+                f"{function}({argument}={strategy!r}): it drew {value!r}; {argument} is a strategy for values of the "
+                f"type {kind.__name__}."
+            )
+        return value
+
+    found = values()
+    KNOWN_TO_DRAW_TEXTS.add(found)
+    return found

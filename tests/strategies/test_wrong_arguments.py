@@ -1,0 +1,121 @@
+"""Every wrong argument of every public strategy raises InvalidArgument that names the function and the argument."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+import converse_strategies
+from converse_strategies import leaves
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOL = {"name": "f", "inputSchema": {"json": SCHEMA}}
+MESSAGE = {"role": "assistant", "content": [{"text": "Hi"}]}
+NEEDED: dict[str, Any] = {"schema": SCHEMA, "spec": TOOL, "message": MESSAGE}
+"""Arguments without which a function cannot be called."""
+
+NO_STRATEGY = (5, "x", ["x"], object())
+NO_NAMES = (5, "text", [], ["no such thing"], [1], object())
+NO_COUNT = (-1, 1.5, "x", None, True)
+WRONG: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("texts", "messages", "model_ids"), (*NO_STRATEGY, st.integers(), st.just(None))),
+    "stop_reasons": (*NO_STRATEGY, ["end_turn"], st.integers(), st.just("bogus")),
+    **dict.fromkeys(("traces", "schemas", "tool_configs"), (*NO_STRATEGY, st.integers())),
+    "replies": (*NO_STRATEGY, st.integers()),
+    "seconds": (*NO_STRATEGY, st.just(0), st.just("x")),
+    **dict.fromkeys(("kinds", "formats", "sources", "names", "levels", "transports", "operations"), NO_NAMES),
+    **dict.fromkeys(("policies", "actions", "faults", "rules"), NO_NAMES),
+    **dict.fromkeys(("min_blocks", "min_turns", "max_turns", "max_citations", "max_tools", "max_properties"), NO_COUNT),
+    **dict.fromkeys(("min_words", "max_words"), NO_COUNT),
+    **dict.fromkeys(("max_blocks", "index"), (-1, 1.5, "x", True)),
+    **dict.fromkeys(("unfinished", "stream"), (None, 5, "x")),
+    "cached": (5, "x"),
+    "locale": (None, 5, "xx_YY"),
+    "family": (5, "amazon"),
+    "document": (5, "x", {}),
+    "schema": (5, "x", {"type": 5}),
+    "spec": (5, "x", {"name": "f"}),
+    "message": (5, "x", {}),
+    "tool_use": (5, "x", {}),
+    "tool_config": (5, "x", []),
+    "tools": (5, "x", [5]),
+}
+"""Name of an argument -> values that it must not have."""
+
+OTHERWISE = {("documents", "names"): (*NO_STRATEGY, st.integers())}
+ALSO = (
+    ("stream_events", {"min_blocks": 4, "max_blocks": 2}),
+    ("assistant_messages", {"min_blocks": 4, "max_blocks": 2}),
+    ("conversations", {"min_turns": 4}),
+    ("faker_texts", {"min_words": 13}),
+)
+SECONDS = {"names": ["stall"]}
+"""A fault without which no seconds are drawn."""
+
+
+def public_strategies() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in sorted(dir(converse_strategies)):
+        value = getattr(converse_strategies, name)
+        if inspect.isfunction(value) and name != "conversation_machine":
+            yield name, value
+
+
+def wrong_calls() -> Iterator[tuple[str, str, Any]]:
+    for name, function in public_strategies():
+        for argument in inspect.signature(function).parameters:
+            for value in OTHERWISE.get((name, argument)) or WRONG[argument]:
+                yield name, argument, value
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value"),
+    [pytest.param(*call, id=f"{call[0]}-{call[1]}-{call[2]!r:.30}") for call in wrong_calls()],
+)
+def test_a_wrong_argument_is_refused_by_its_name(name: str, argument: str, value: Any) -> None:
+    function = getattr(converse_strategies, name)
+    needed = {each: NEEDED[each] for each in inspect.signature(function).parameters if each in NEEDED}
+    more = SECONDS if argument == "seconds" else {}
+    with pytest.raises(InvalidArgument) as caught:
+        draw_some(function(**{**needed, **more, argument: value}))
+    assert name in str(caught.value)
+    assert argument in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "arguments"), ALSO)
+def test_a_range_that_is_empty_is_refused(name: str, arguments: dict[str, int]) -> None:
+    with pytest.raises(InvalidArgument, match=f"^{name}.min_"):
+        getattr(converse_strategies, name)(**arguments).validate()
+
+
+def test_a_type_that_is_wrong_is_seen_without_drawing() -> None:
+    for name, function in public_strategies():
+        if "texts" in inspect.signature(function).parameters:
+            needed = {each: NEEDED[each] for each in inspect.signature(function).parameters if each in NEEDED}
+            with pytest.raises(InvalidArgument, match=rf"^{name}\(texts='x'\): texts is a strategy for strings"):
+                function(**needed, texts="x").validate()
+
+
+def test_more_blocks_than_usual_need_no_other_number() -> None:
+    events = leaves.made(converse_strategies.stream_events(min_blocks=5), len)
+    draw_some(events)
+
+
+def draw_some(strategy: st.SearchStrategy[Any]) -> None:
+    @settings(
+        max_examples=150,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def draw(value: Any) -> None:
+        del value
+
+    draw()
