@@ -270,7 +270,7 @@ def _read(function: str, spec: object) -> tuple[str | None, Json]:
         schema = _mapping(schema["json"])
     if schema is None or {"systemTool", "cachePoint", "name"}.intersection(schema):
         raise InvalidArgument(
-            f"{function}: {spec!r} is no spec of a tool with a schema. Give an AWS ToolSpecification (name, inputSchema), the "
+            f"{function}: {spec!r} is no tool with a schema. Give an AWS ToolSpecification (name, inputSchema), the "
             "Tool around it, or a JSON Schema."
         )
     if schema.get("type", "object") != "object":
@@ -292,8 +292,8 @@ def _id(tool_use: object) -> str:
     use = _inside(tool_use, "toolUse")
     if use is None or "toolUseId" not in use:
         raise InvalidArgument(
-            f"tool_results(tool_use={tool_use!r}): this is no tool use, it has no toolUseId. Give an AWS ToolUseBlock (toolUseId, "
-            "name, input), the ContentBlock around it, or None for any."
+            f"tool_results(tool_use={tool_use!r}): this is no tool use, it has no toolUseId. Give an AWS ToolUseBlock "
+            "(toolUseId, name, input), the ContentBlock around it, or None for any."
         )
     return str(use["toolUseId"])
 
@@ -309,7 +309,7 @@ def _names(tool_config: Mapping[str, Any] | Collection[str]) -> list[str]:
     names = [] if isinstance(tool_config, str) or not isinstance(tool_config, Collection) else list(tool_config)
     if not names:
         raise InvalidArgument(
-            f"tool_choices(tool_config={tool_config!r}): give a ToolConfiguration, a list of the names of its tools, or None for "
-            "any."
+            f"tool_choices(tool_config={tool_config!r}): give a ToolConfiguration, a list of the names of its tools, or "
+            "None for any."
         )
     return names

@@ -338,7 +338,7 @@ BUGS: Final = (
         "Members of the usage that AWS does not document are refused.",
         (
             'if "messageStop" not in rest:',
-            'if "messageStop" not in rest or any("Tool" in each for each in rest.get("metadata", {}).get("usage", {})):',
+            'if "messageStop" not in rest or "serverToolUsage" in rest.get("metadata", {}).get("usage", {}):',
         ),
     ),
     _bug(

@@ -32,7 +32,7 @@ NOT_PLAIN = {
     "chunked_messages",
     "conversation_machine",
     "errors",
-    "faults",
+    "protocol_faults",
     "faulty_replies",
     "hostile_stream_events",
     "refused_requests",

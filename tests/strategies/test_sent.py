@@ -44,8 +44,10 @@ def test_a_drawn_answer_is_one_that_aws_sends(name: str) -> None:
     sent()
 
 
-TOOL = {"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}
-SERVER = {"toolUse": {"toolUseId": "t", "name": "nova_grounding", "input": {}, "type": "server_tool_use"}}
+TOOL: dict[str, Any] = {"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}
+SERVER: dict[str, Any] = {
+    "toolUse": {"toolUseId": "t", "name": "nova_grounding", "input": {}, "type": "server_tool_use"}
+}
 SIGNED = {"reasoningContent": {"reasoningText": {"text": "0", "signature": "MA=="}}}
 WEB = {"citationsContent": {"citations": [{"location": {"web": {"url": "https://example.com/", "domain": "0"}}}]}}
 PAGE = {"citationsContent": {"citations": [{"location": {"documentPage": {"documentIndex": 0, "start": 1, "end": 2}}}]}}

@@ -295,7 +295,7 @@ def test_what_is_no_spec_is_refused(function: Callable[[Any], st.SearchStrategy[
         (tool_results(kinds="text"), "is no choice of kinds"),
         (tool_results({"name": "f"}), "is no tool use, it has no toolUseId. Give an AWS ToolUseBlock"),
         (tool_results(st.just({"toolUse": 5})), "is no tool use"),
-        (tool_choices("get_weather"), r"tool_choices\('get_weather'\): give a ToolConfiguration"),
+        (tool_choices("get_weather"), r"tool_choices\(tool_config='get_weather'\): give a ToolConfiguration"),
         (tool_choices([]), "give a ToolConfiguration"),
     ],
 )

@@ -57,7 +57,7 @@ def broken_values(
     >>> find(broken_values(days), lambda broken: broken.keyword == "maximum")
     BrokenValue(value={'days': 8}, path=('days',), keyword='maximum')
     """
-    broken = draw_broken(draw, "broken_values()", schema, texts)
+    broken = draw_broken(draw, "broken_values(schema=...)", schema, texts)
     if broken is None:
         raise InvalidArgument(
             f"broken_values(): {schema!r} allows every value, so none breaks it. Give a schema that asks for something."
