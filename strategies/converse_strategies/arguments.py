@@ -44,9 +44,23 @@ def _is_count(value: Any) -> bool:
 _TEXTS: Final = Allowed("a strategy for strings, such as st.text() or faker_texts(), or None", _is_strategy)
 _DICTS: Final = Allowed("a strategy for dicts, or None", _is_strategy)
 _NAMES: Final = Allowed("a list of strings, or None for all", _are_names)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or holds(value)
+
+
 _COUNT: Final = Allowed("a whole number of 0 or more", _is_count)
-_COUNT_OR_NONE: Final = Allowed("a whole number of 0 or more, or None", lambda value: value is None or _is_count(value))
-_FLAG: Final = Allowed("True or False", lambda value: isinstance(value, bool))
+_COUNT_OR_NONE: Final = Allowed("a whole number of 0 or more, or None", _or_none(_is_count))
+_FLAG: Final = Allowed("True or False", _is_flag)
 
 ALLOWED: Final[Mapping[str, Allowed]] = {
     **dict.fromkeys(("texts", "messages", "answers", "model_ids"), _TEXTS),
@@ -62,9 +76,9 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
     "index": Allowed("a whole number of 0 or more, since places are counted from 0, or None", _COUNT_OR_NONE.holds),
     **dict.fromkeys(("unfinished", "stream"), _FLAG),
     "tools": Allowed("a list of Tools or ToolSpecifications, or None for any", _are_tools),
-    "cached": Allowed("True, False or None", lambda value: value is None or isinstance(value, bool)),
-    "locale": Allowed("the name of a locale, such as en_US", lambda value: isinstance(value, str)),
-    "family": Allowed("the name of a model family, or None", lambda value: value is None or isinstance(value, str)),
+    "cached": Allowed("True, False or None", _or_none(_is_flag)),
+    "locale": Allowed("the name of a locale, such as en_US", _is_text),
+    "family": Allowed("the name of a model family, or None", _or_none(_is_text)),
 }
 """Name of an argument -> what it may be."""
 

@@ -204,7 +204,7 @@ _STATUSES: Final = st.sampled_from((None, "success", "error"))
 _TOOL_USES: Final = st.fixed_dictionaries(
     {"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": _INPUTS}
 )
-_SPECIAL_TOOL_USES: Final = st.fixed_dictionaries(
+_SPECIAL_TOOL_USES: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
     {
         "toolUseId": leaves.tool_use_ids(),
         "name": st.just("0"),

@@ -59,7 +59,8 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
             given: Any = checked(function.__name__, defaults, kwargs)
         except InvalidArgument as error:
             return refusing(error)
-        return late()(*args, **given)
+        build_checked: Callable[..., st.SearchStrategy[Made]] = late()
+        return build_checked(*args, **given)
 
     vars(build)["__signature__"] = signature.replace(parameters=[*signature.parameters.values()][1:])
     return build

@@ -306,10 +306,12 @@ def _names(tool_config: Mapping[str, Any] | Collection[str]) -> list[str]:
     if isinstance(tool_config, Mapping):
         config = cast("Mapping[str, Any]", tool_config)
         return [_name_of(tool["toolSpec"]) for tool in config.get("tools", ()) if "toolSpec" in tool]
-    names = [] if isinstance(tool_config, str) or not isinstance(tool_config, Collection) else list(tool_config)
+    given: object = tool_config
+    is_list = isinstance(given, Collection) and not isinstance(given, str)
+    names = list(tool_config) if is_list else []
     if not names:
         raise InvalidArgument(
-            f"tool_choices(tool_config={tool_config!r}): give a ToolConfiguration, a list of the names of its tools, or "
-            "None for any."
+            f"tool_choices(tool_config={tool_config!r}): give a ToolConfiguration, a list of the names of its tools, "
+            "or None for any."
         )
     return names

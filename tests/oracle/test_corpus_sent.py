@@ -3,6 +3,7 @@
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 from botocore.eventstream import EventStreamBuffer
 
@@ -27,16 +28,13 @@ def test_a_recorded_answer_breaks_no_rule(shared: Path) -> None:
     assert seen == 356
 
 
-def _streamed(body: bytes) -> dict[str, object]:
-    frames = EventStreamBuffer()
+def _streamed(body: bytes) -> dict[str, Any]:
+    frames: Any = EventStreamBuffer()
     frames.add_data(body)
-    events = [{frame.headers[":event-type"]: json.loads(frame.payload)} for frame in frames]
+    events: list[dict[str, Any]] = [{frame.headers[":event-type"]: json.loads(frame.payload)} for frame in frames]
     for event in events:
-        next(iter(event.values())).pop("p", None)
+        for members in event.values():
+            members.pop("p", None)
     whole = assemble(events)
-    return {
-        "output": {"message": whole.message},
-        "stopReason": whole.stop_reason,
-        "usage": whole.usage,
-        "trace": whole.trace or {},
-    }
+    message, usage, trace = whole.message, whole.usage, whole.trace or {}
+    return {"output": {"message": message}, "stopReason": whole.stop_reason, "usage": usage, "trace": trace}

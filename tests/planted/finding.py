@@ -8,7 +8,8 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from converse_strategies import chunked_messages, replies, stream_events
+from converse_harness import Reply
+from converse_strategies import ChunkedMessage, chunked_messages, replies, stream_events
 from tests.planted.answers import Event
 from tests.planted.bugs import Bug, Read, agrees, load
 
@@ -25,10 +26,11 @@ SEARCHES: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
 
 
 def events_of(drawn: Any) -> list[Event]:
-    """The events of what one of the strategies draws."""
-    if isinstance(drawn, list):
-        return drawn
-    return list(drawn.events() if callable(drawn.events) else drawn.events)
+    """The events of what one of the strategies draws: a stream, a ChunkedMessage or a Reply."""
+    if isinstance(drawn, Reply):
+        return [dict(event) for event in drawn.events()]
+    found: list[Event] = drawn.events if isinstance(drawn, ChunkedMessage) else drawn
+    return found
 
 
 def finds(strategy: st.SearchStrategy[Any], bug: Bug, number: int, examples: int = 100) -> bool:

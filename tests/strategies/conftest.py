@@ -6,7 +6,7 @@ A report that never fails, since AWS adds shapes at any time and the strategies 
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 from hypothesis import Phase, find, given, settings
@@ -88,13 +88,13 @@ UNDOCUMENTED = ("serverToolUsage", "cacheReadInputTokenCount", "cacheWriteInputT
 def as_botocore_reads(value: Any) -> Any:
     """Events, or a response, without those members of a usage."""
     if isinstance(value, list):
-        return [as_botocore_reads(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    usage = value.get("usage")
-    if isinstance(usage, dict) and "totalTokens" in usage:
-        return {**value, "usage": {name: count for name, count in usage.items() if name not in UNDOCUMENTED}}
-    return {**value, "metadata": as_botocore_reads(value["metadata"])} if "metadata" in value else value
+        return [as_botocore_reads(item) for item in cast("list[Any]", value)]
+    whole: dict[str, Any] = dict(value)
+    if "metadata" in whole:
+        return {**whole, "metadata": as_botocore_reads(whole["metadata"])}
+    usage: dict[str, Any] = whole.get("usage") or {}
+    documented = {name: count for name, count in usage.items() if name not in UNDOCUMENTED}
+    return {**whole, "usage": documented} if "usage" in whole else whole
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -86,7 +86,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
     if "toolUse" in block:
         text = block["toolUse"]["input"]
         try:
-            value = json.loads(text) if text else {}
+            value: Any = json.loads(text) if text else {}
         except ValueError:
             raise Unreadable("the input of a tool is not whole") from None
         return {"toolUse": {**block["toolUse"], "input": value}}
