@@ -93,7 +93,8 @@ def citations_content_blocks(
     and errors are those of `citations()`.
 
     >>> from hypothesis import find
-    >>> block = find(citations_content_blocks(), lambda block: len(block["citations"]) == 2)
+    >>> pages = citations_content_blocks(kinds=["documentPage"])
+    >>> block = find(pages, lambda block: len(block["citations"]) == 2)
     >>> block["content"]
     [{'text': ''}]
     """
