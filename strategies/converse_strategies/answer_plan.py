@@ -39,17 +39,17 @@ HEAD_SIZE: Final = 5
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, are a short answer of Claude."""
 
-_LONG_FROM: Final = 220
+_LONG_FROM: Final = 226
 """From this value on, the second byte makes something long: in one of twelve draws."""
 
-_FORMS: Final = ("text", "toolUse", "blocks", "toolUse", "blocks")
-_UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n", '"\\', "é")
+_FORMS: Final = ("text", "toolUse", "blocks")
+_UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
 """What a long text repeats."""
 
 MOST_DELTAS: Final = 250
 """The most deltas of a long block; a recorded block has up to 170."""
 
-_TEXT: Final = (1000, 32)
+_TEXT: Final = (2000, 32)
 _INPUT: Final = (4097, 16)
 """The shortest long text and tool input, and what each step of a byte adds to it, in characters."""
 
@@ -100,12 +100,12 @@ class AnswerPlan:
 
 
 def even_pieces(text: str, byte: int) -> list[str]:
-    """Cut a long text into pieces of the same length: one piece for the byte 0, otherwise 60 to 250 pieces.
+    """Cut a long text into pieces of the same length: one piece for the byte 0, otherwise 100 to 250 pieces.
 
     >>> [len(piece) for piece in even_pieces("forty-two" * 10, 255)[:3]]
     [1, 1, 1]
     """
-    wanted = min(MOST_DELTAS, 60 + byte) if byte else 1
+    wanted = min(MOST_DELTAS, 100 + byte) if byte else 1
     size = -(-len(text) // wanted)
     return [text[start : start + size] for start in range(0, len(text), size)]
 

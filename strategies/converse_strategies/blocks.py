@@ -38,7 +38,7 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 Older versions of botocore lack some of these members. The simplest kind comes first.
 """
 
-_USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "toolResult": 2, "image": 1}
+_USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "citationsContent": 1, "toolResult": 2, "image": 1}
 """Kind of block -> the number added to its weight of 1 in draws. The others take longest to draw."""
 
 _SPECIAL: Final = {"text": 1, "toolUse": 2, "reasoningContent": 2}
@@ -84,7 +84,7 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. The
     blocks are those of one model maker: no answer has a signature of Claude and a server tool of Nova. The result of a
     server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Without `max_blocks`
-    there are at most three, and in one of twelve draws something is long: twelve blocks or more, a text of up to 9,000
+    there are at most three, and in one of twelve draws something is long: twelve blocks or more, a text of up to 10,000
     characters, a tool input of more than 4,096. Texts of a given strategy stay as they are. Raises InvalidArgument,
     when drawn, for a kind that cannot be streamed.
 
@@ -200,7 +200,7 @@ _SPECIAL_FORMS: Final = st.sampled_from(("unsigned", "signed", "omitted"))
 """The forms of reasoning with special texts. Newer models of Claude leave out the text that they sign."""
 
 _RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
-_STATUSES: Final = st.sampled_from((None, "success", "error"))
+_STATUSES: Final = st.sampled_from((None, "success", "error", "error"))
 _TOOL_USES: Final = st.fixed_dictionaries(
     {"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": _INPUTS}
 )

@@ -155,7 +155,7 @@ def cut(text: str, cuts: bytes) -> list[str]:
     next four places where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte
     below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240
     on ends the piece at once, so two such bytes in a row make an empty piece. Thus every way to cut is possible. b""
-    leaves the text whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 60 to 250
+    leaves the text whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 100 to 250
     even pieces.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
@@ -237,7 +237,7 @@ def stream_events(
     no exceptions, the token counts of `usage` add up, and what a guardrail blocked stops with `guardrail_intervened`.
 
     Without `max_blocks` there are at most three blocks, and in one of twelve streams something is long: twelve blocks
-    or more, or one more block of up to 9,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`
+    or more, or one more block of up to 10,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`
     some streams that stop with `max_tokens` end in the middle of a tool's input: `assemble` raises StreamOrderError for
     them, as the input is not JSON. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
