@@ -84,7 +84,7 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. The
     blocks are those of one model maker: no answer has a signature of Claude and a server tool of Nova. The result of a
     server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Without `max_blocks`
-    there are at most three, and in one of twelve draws something is long: twelve blocks or more, a text of up to 10,000
+    there are at most three, and in one of ten draws something is long: twelve blocks or more, a text of up to 10,000
     characters, a tool input of more than 4,096. Texts of a given strategy stay as they are. Raises InvalidArgument,
     when drawn, for a kind that cannot be streamed.
 

@@ -1,4 +1,6 @@
-"""Hypothesis' entry point: makes `st.from_type` draw Reply, Response, Call and the classes of `converse_harness.types`.
+"""Hypothesis' entry point: `st.from_type` draws Reply, Response, Call, and the types of `converse_harness.types`.
+
+It draws the TypedDicts of strands-agents as well, by the same names.
 
 Hypothesis calls `register` in every process that imports hypothesis. So `register` imports neither the classes nor
 their strategies: a class is registered when its module is imported, and its strategy is loaded at the first draw.
@@ -32,6 +34,10 @@ _SUBJECTS: Final = (
     "streaming",
     "tools",
 )
+_STRANDS: Final = "strands.types."
+_SUBJECTS_OF_STRANDS: Final = ("citations", "content", "event_loop", "guardrails", "media", "streaming", "tools")
+"""The modules of strands-agents whose TypedDicts have the names and the values of ours."""
+
 _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "converse_harness.stream.assemble": ("Response", "responses", "responses"),
     "converse_harness.endpoint.call": ("Call", "responses", "calls"),
@@ -39,7 +45,13 @@ _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """Module -> its class, and the module and the function that make the strategy for this class."""
 
-_MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
+_MODULES: Final = frozenset(
+    {
+        *(f"{_TYPES}{subject}" for subject in _SUBJECTS),
+        *(f"{_STRANDS}{subject}" for subject in _SUBJECTS_OF_STRANDS),
+        *_OTHERS,
+    }
+)
 """The modules whose classes are registered with `st.from_type`."""
 
 
@@ -67,11 +79,24 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
         name, place, function = _OTHERS[module.__name__]
         # The class is missing while another thread is still importing the module.
         return {name: _late(name, f"converse_strategies.{place}", function)} if name in vars(module) else {}
+    if module.__name__.startswith(_STRANDS):
+        return _strategies_of_strands(module)
     subject = module.__name__.removeprefix(_TYPES)
     return {
         name: _late(f"{subject}.{name}", _TABLE, "TABLE")
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
+    }
+
+
+def _strategies_of_strands(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
+    """The strategies of the TypedDicts of a module of strands-agents, for those that our module of this name has."""
+    subject = module.__name__.removeprefix(_STRANDS)
+    ours = vars(import_module(f"{_TYPES}{subject}"))
+    return {
+        name: _late(f"{subject}.{name}", _TABLE, "TABLE")
+        for name, value in vars(module).items()
+        if hasattr(value, "__required_keys__") and value.__module__ == module.__name__ and name in ours
     }
 
 

@@ -236,8 +236,8 @@ def stream_events(
     a strategy for ConverseStreamTraces; if given, every stream has one, otherwise a few have one. The streams contain
     no exceptions, the token counts of `usage` add up, and what a guardrail blocked stops with `guardrail_intervened`.
 
-    Without `max_blocks` there are at most three blocks, and in one of twelve streams something is long: twelve blocks
-    or more, or one more block of up to 10,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`
+    Without `max_blocks` there are at most three blocks, and in one of ten streams something is long: twelve blocks or
+    more, or one more block of up to 10,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`,
     some streams that stop with `max_tokens` end in the middle of a tool's input: `assemble` raises StreamOrderError for
     them, as the input is not JSON. Raises InvalidArgument, when drawn, for an unknown kind or family.
 

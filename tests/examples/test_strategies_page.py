@@ -9,6 +9,9 @@ import pytest
 import converse_strategies
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_strategies.json_schema.reading import KEYWORDS, TAKES
+from tests.planted.bugs import BUGS
+from tests.planted.finding import SEARCHES
+from tests.strategies.figures import RECORDED
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
 
@@ -36,3 +39,17 @@ def table(head: str) -> list[str]:
 @pytest.mark.parametrize("head", TABLES)
 def test_a_table_of_the_page_is_that_of_the_code(head: str) -> None:
     assert table(head) == [f"| `{name}` | {what} |" for name, what in TABLES[head]]
+
+
+def test_the_figures_of_recorded_streams_stand_beside_the_drawn_ones() -> None:
+    rows = re.findall(r"^\| (.+?) \| ([\d, %]+) \| ([\d, %]+) \|$", PAGE, re.MULTILINE)
+    assert {name: recorded for name, _, recorded in rows} == RECORDED
+    drawn = {name: [int(each) for each in re.findall(r"\d+", ours)] for name, ours, _ in rows}
+    for name in list(RECORDED)[:2] + list(RECORDED)[3:4]:
+        assert drawn[name][-1] >= int(RECORDED[name].split(", ")[-1])
+
+
+def test_the_table_of_planted_bugs_has_them_all() -> None:
+    rows = re.findall(r"^\| (\w+) \| `(\w+)` \| (.+?) \| (\d) \| (\d) \| (\d) \|$", PAGE, re.MULTILINE)
+    assert [row[:3] for row in rows] == [(bug.consumer, bug.name, bug.about) for bug in BUGS]
+    assert f"| what goes wrong | {' | '.join(SEARCHES)} |" in PAGE

@@ -6,7 +6,7 @@ A report that never fails, since AWS adds shapes at any time and the strategies 
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import Phase, find, given, settings
