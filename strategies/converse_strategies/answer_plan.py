@@ -39,8 +39,8 @@ HEAD_SIZE: Final = 5
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, are a short answer of Claude."""
 
-_LONG_FROM: Final = 226
-"""From this value on, the second byte makes something long: in one of twelve draws."""
+_LONG_FROM: Final = 220
+"""From this value on, the second byte makes something long: in about one of ten draws."""
 
 _FORMS: Final = ("text", "toolUse", "blocks")
 _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
