@@ -306,9 +306,7 @@ def _names(tool_config: Mapping[str, Any] | Collection[str]) -> list[str]:
     if isinstance(tool_config, Mapping):
         config = cast("Mapping[str, Any]", tool_config)
         return [_name_of(tool["toolSpec"]) for tool in config.get("tools", ()) if "toolSpec" in tool]
-    given: object = tool_config
-    is_list = isinstance(given, Collection) and not isinstance(given, str)
-    names = list(tool_config) if is_list else []
+    names = list(tool_config) if hasattr(tool_config, "__iter__") and not isinstance(tool_config, str) else []
     if not names:
         raise InvalidArgument(
             f"tool_choices(tool_config={tool_config!r}): give a ToolConfiguration, a list of the names of its tools, "

@@ -88,7 +88,8 @@ UNDOCUMENTED = ("serverToolUsage", "cacheReadInputTokenCount", "cacheWriteInputT
 def as_botocore_reads(value: Any) -> Any:
     """Events, or a response, without those members of a usage."""
     if isinstance(value, list):
-        return [as_botocore_reads(item) for item in value]
+        items: list[Any] = value
+        return [as_botocore_reads(item) for item in items]
     whole: dict[str, Any] = dict(value)
     if "metadata" in whole:
         return {**whole, "metadata": as_botocore_reads(whole["metadata"])}
