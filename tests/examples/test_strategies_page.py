@@ -42,7 +42,7 @@ def test_a_table_of_the_page_is_that_of_the_code(head: str) -> None:
 
 
 def test_the_figures_of_recorded_streams_stand_beside_the_drawn_ones() -> None:
-    rows = re.findall(r"^\| (.+?) \| ([\d, %]+) \| ([\d, %]+) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| ([^|`]+?) \| ([\d, %]+) \| ([\d, %]+) \|$", PAGE, re.MULTILINE)
     assert {name: recorded for name, _, recorded in rows} == RECORDED
     drawn = {name: [int(each) for each in re.findall(r"\d+", ours)] for name, ours, _ in rows}
     for name in list(RECORDED)[:2] + list(RECORDED)[3:4]:
