@@ -39,7 +39,7 @@ HEAD_SIZE: Final = 5
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, are a short answer of Claude."""
 
-_LONG_FROM: Final = 220
+_LONG_FROM: Final = 224
 """From this value on, the second byte makes something long: in about one of ten draws."""
 
 _FORMS: Final = ("text", "toolUse", "blocks")
@@ -100,12 +100,12 @@ class AnswerPlan:
 
 
 def even_pieces(text: str, byte: int) -> list[str]:
-    """Cut a long text into pieces of the same length: one piece for the byte 0, otherwise 100 to 250 pieces.
+    """Cut a long text into pieces of the same length: 1 to 8 pieces for a byte below 128, otherwise 180 to 250.
 
     >>> [len(piece) for piece in even_pieces("forty-two" * 10, 255)[:3]]
     [1, 1, 1]
     """
-    wanted = min(MOST_DELTAS, 100 + byte) if byte else 1
+    wanted = 1 + byte % 8 if byte < 128 else min(MOST_DELTAS, 180 + byte - 128)
     size = -(-len(text) // wanted)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
