@@ -1,8 +1,10 @@
 """Every check of the project, each in an environment of its own; `.ci/run` runs them all.
 
 `nox` runs the sessions that a change needs most. The package is always installed as a wheel, never read from the tree.
+uv installs no release of another project that is newer than the day in pyproject.toml; the session `newest` does.
 """
 
+import datetime as dt
 import os
 import shutil
 import tarfile
@@ -31,6 +33,18 @@ PLUGINS = (
     "pytest-timeout>=2.3",
     "time-machine>=2.16",
 )
+UNPINNED = (
+    "tests-3.13",
+    "typing",
+    "lint",
+    "litellm",
+    "neighbours",
+    "aiobotocore",
+    "plugins",
+    "ministack",
+    "smithy",
+)
+"""The sessions that take releases of other projects without an exact version."""
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """Clients of the matrix; boto3 comes with each."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
@@ -52,6 +66,7 @@ FLOOR_SUITES = (
     "tests/clients/test_attempts.py",
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
+    "tests/house/test_public_api.py",
 )
 
 STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]
@@ -278,11 +293,11 @@ def matrix_page(session: nox.Session) -> None:
 @nox.session
 def dist(session: nox.Session) -> None:
     """What is released: the wheel is built from the sdist, and holds what it should and nothing else."""
-    session.install("build")
+    session.install("build[uv]")
     folder = Path(session.create_tmp()).resolve()
     for old in folder.glob("converse_harness-*"):
         old.unlink()
-    session.run("python", "-m", "build", "--outdir", str(folder), silent=True)
+    session.run("python", "-m", "build", "--installer", "uv", "--outdir", str(folder), silent=True)
     (wheel,) = folder.glob("*.whl")
     (sdist,) = folder.glob("*.tar.gz")
     packages = ("converse_harness", "converse_strategies")
@@ -307,6 +322,15 @@ def dist(session: nox.Session) -> None:
     ]
     if problems:
         session.error("; ".join(problems))
+
+
+@nox.session(venv_backend="none")
+def newest(session: nox.Session) -> None:
+    """The sessions without exact versions, with the releases of today; `-- litellm typing` runs some of them."""
+    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    os.environ["UV_EXCLUDE_NEWER"] = f"{tomorrow:%Y-%m-%d}"  # takes the place of the day in pyproject.toml
+    for name in session.posargs or UNPINNED:
+        session.notify(name, [])
 
 
 @nox.session

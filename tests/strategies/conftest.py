@@ -81,7 +81,7 @@ def never(
     return missing
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
     """Tell it."""
     lines = drift(bedrock.service().shape_names, SNAPSHOT.read_text(encoding="utf-8").split())
     if lines:

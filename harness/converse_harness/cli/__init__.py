@@ -26,6 +26,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "check": "check recordings: format, legality, secrets, staleness",
     "rehearse": "report what Bedrock would refuse of recorded requests if they went to another model",
     "diff": "show what differs between two recordings",
+    "doctor": "print versions, what pytest loads and what it takes, and whether a fake answers here",
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
