@@ -100,7 +100,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def calls(self) -> Calls:
-        """Every call that reached the fake and asked a model for an answer, retries included; `calls.all` has others."""
+        """The calls that asked a model for an answer, retries included; `calls.all` has those of every operation."""
         return self.fake.calls
 
     @property

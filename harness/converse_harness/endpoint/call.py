@@ -111,11 +111,12 @@ class ForwardedCall(NamedTuple):
 class Call:
     """One request to the fake, parsed.
 
-    `number` counts the calls of every operation from 1. `operation` is the AWS operation's name (None if Bedrock has no
-    operation at this path). `request` is the HTTP request with secrets masked, `body` is its JSON. If the body is not valid, `body` is empty and
-    `malformed` is the reason. `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with
-    blobs as bytes. `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the
-    model id itself. The fields about the answer are filled in while the answer is sent.
+    `number` counts the calls of every operation from 1. `operation` is the AWS operation's name (None if Bedrock
+    has no operation at this path). `request` is the HTTP request with secrets masked, `body` is its JSON. If the
+    body is not valid, `body` is empty and `malformed` is the reason. `model_id` is percent-decoded. `params` are
+    the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the
+    setting `models` assigns to the model id, otherwise the model id itself. The fields about the answer are filled
+    in while the answer is sent.
     """
 
     number: int

@@ -63,14 +63,14 @@ def check_settings(given: Mapping[str, object], by: str = "") -> None:
 
     `by` is the name of the function or marker that got the settings.
     """
-    before = f"{by}: " if by else ""
     for name, value in given.items():
+        came = f"{by}({name}={value!r}): " if by else f"{name}={value!r}; "
         if name not in ALLOWED:
             close = nearest(name, ALLOWED)
             hint = f"did you mean {close}=? " if close else ""
-            raise ReplyError(f"{before}{name}={value!r}; no setting has this name. {hint}Settings: {_names()}.")
+            raise ReplyError(f"{came}no setting has this name. {hint}Settings: {_names()}.")
         if not ALLOWED[name].test(value):
-            raise ReplyError(f"{before}{name}={value!r}; {ALLOWED[name].said}")
+            raise ReplyError(f"{came}{ALLOWED[name].said}")
 
 
 def _names() -> str:

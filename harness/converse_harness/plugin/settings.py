@@ -193,11 +193,12 @@ def settings_of(item: pytest.Item) -> Settings:
             settings[name] = read(settings[name])
     from converse_harness.endpoint.settings import check_settings
 
-    try:
-        check_settings({name: settings[name] for name in marked}, "@pytest.mark.converse")
-        check_settings({name: settings[name] for name in settings if name not in marked}, "the settings of this run")
-    except ReplyError as error:
-        raise pytest.UsageError(str(error)) from None
+    for name, value in settings.items():
+        try:
+            check_settings({name: value}, "@pytest.mark.converse" if name in marked else "")
+        except ReplyError as error:
+            where = "" if name in marked else f"converse_{name} (ini file or command line): "
+            raise pytest.UsageError(f"{where}{error}") from None
     return cast("Settings", settings)
 
 
