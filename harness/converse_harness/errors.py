@@ -45,6 +45,13 @@ class RefusedRequest(CallError):
     """
 
 
+class NotRefused(CallError):
+    """In a block of `fake.refuses(...)`, no request broke the rule, so Bedrock would have refused none.
+
+    The message contains what came instead.
+    """
+
+
 class ChangedHistory(CallError):
     """A request contains a changed version of an earlier answer. The message contains the old and the new text."""
 

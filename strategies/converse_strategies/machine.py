@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
+from converse_harness import Call, Calls, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_strategies import leaves
@@ -99,8 +99,8 @@ class ConversationMachine(RuleBasedStateMachine):
     # The history
 
     @property
-    def calls(self) -> list[Call]:
-        """Every call that reached the fake, retries included."""
+    def calls(self) -> Calls:
+        """The calls that asked a model for an answer, retries included; `calls.all` has those of every operation."""
         return self.fake.calls
 
     @property

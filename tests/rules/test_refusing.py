@@ -120,8 +120,8 @@ def test_a_level_that_is_none() -> None:
     with pytest.raises(ReplyError) as caught:
         fake_converse(rules="loose")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert str(caught.value) == (
-        'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
-        'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
+        'fake_converse(rules=\'loose\'): one of "off" (answer whatever is asked), "warn" (answer as scripted, and note '
+        'what Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
         "(refuse also model ids that Bedrock does not take)."
     )
 
@@ -146,7 +146,7 @@ def test_other_operations_are_not_held_to_the_rules() -> None:
             modelId=NOVA, input={"converse": {"messages": ASSISTANT_FIRST["messages"]}}
         )
     assert counted["inputTokens"] > 0
-    assert fake.calls[0].refusal is None
+    assert fake.calls.all[0].refusal is None
 
 
 def test_a_malformed_request_is_no_refusal() -> None:

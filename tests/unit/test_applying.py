@@ -44,7 +44,7 @@ def test_nothing_is_found_and_nothing_used_up(source: str, identifier: str) -> N
         details = assessment["appliedGuardrailDetails"]
         assert (details["guardrailId"], details["guardrailVersion"]) == ("abc", "7")
         assert details["guardrailArn"].endswith(":guardrail/abc")
-    assert [(call.operation, call.reply) for call in fake.calls] == [("ApplyGuardrail", None)]
+    assert [(call.operation, call.reply) for call in fake.calls.all] == [("ApplyGuardrail", None)]
     assert [slot.used_by for _, slot in fake.endpoint.script.slots()] == [[], [], [], []]
     assert fake.endpoint.problems == []
 
@@ -95,7 +95,7 @@ def test_a_verdict_is_that_of_the_reply(
     if bedrock.has_shape("AppliedGuardrailDetails"):
         named = "mine" if "mine" in json.dumps(says.body.options["trace"]) else "abc"  # type: ignore[union-attr]
         assert assessment["appliedGuardrailDetails"]["guardrailId"] == named
-    assert fake.calls[0].reply is says
+    assert fake.calls.all[0].reply is says
     assert apply(fake)["action"] == "NONE"
     fake.check()
 

@@ -283,7 +283,7 @@ def test_every_kind_is_planted() -> None:
 
 
 def test_a_level_that_is_none() -> None:
-    with pytest.raises(ReplyError, match=r"^history='loud'; one of \"note\" \(") as raised:
+    with pytest.raises(ReplyError, match=r"^fake_converse\(history='loud'\): one of \"note\" \(") as raised:
         fake_converse(history="loud")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert all(f'"{level}" ({meaning})' in str(raised.value) for level, meaning in HISTORY_LEVELS.items())
 

@@ -312,7 +312,10 @@ def test_another_operation_is_refused_as_unknown_and_says_how_to_route_it() -> N
     endpoint = Endpoint()
     exchange = endpoint.exchange(Request("POST", f"/model/{NOVA}/invoke", (), b"{}"))
     assert exchange.response.status == 404
-    first = "InvokeModel is not scripted: the fake answers Converse, ConverseStream, CountTokens, ApplyGuardrail."
+    first = (
+        "InvokeModel is not scripted: the fake answers Converse, ConverseStream, CountTokens, ApplyGuardrail, "
+        "ListFoundationModels, GetFoundationModel, GetInferenceProfile."
+    )
     assert as_botocore_parses(exchange)["Error"] == {"Code": "UnknownOperationException", "Message": first}
     assert isinstance(endpoint.problems[0], UnexpectedCall)
     assert 'converse.on_operation("InvokeModel", lambda call:' in str(endpoint.problems[0])

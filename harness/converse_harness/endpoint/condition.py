@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import translate
+from inspect import isasyncgenfunction, iscoroutinefunction
 from operator import attrgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -73,6 +74,12 @@ NAMED: Final[Mapping[str, Named]] = {
 }
 
 
+def is_async(function: object) -> bool:
+    """Whether a function, or an object that is called as one, is async; nobody awaits what it returns."""
+    called = getattr(function, "__call__", None)  # noqa: B004 - the method itself, not whether there is one
+    return any(map(iscoroutinefunction, (function, called))) or any(map(isasyncgenfunction, (function, called)))
+
+
 def check_answer(operation: str | None, reply: Reply) -> None:
     """Raise ReplyError if the operation has its own kind of answer and the reply is of another kind."""
     named = NAMED.get(operation or "")
@@ -103,10 +110,16 @@ class Condition:
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
-            if name in _PATTERNS and not isinstance(value, str | Searched):
+            in_bytes = isinstance(getattr(value, "pattern", ""), bytes)
+            if name in _PATTERNS and (in_bytes or isinstance(value, type) or not isinstance(value, str | Searched)):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
-        if self.predicate is not None and not callable(self.predicate):
-            raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
+        if self.predicate is not None and (not callable(self.predicate) or is_async(self.predicate)):
+            raise ReplyError(
+                f"when({self.predicate!r}): the predicate is a plain function of the call, as lambda call: "
+                "len(call.messages) > 2. A text is given by name: when(last_user_text=...), when(model=...)."
+            )
+        if self.turn is not None and (type(self.turn) is not int or self.turn < 1):
+            raise ReplyError(f"when(turn={self.turn!r}): a whole number; the first answer of a conversation is turn 1.")
         if self.operation is not None and self.operation not in (*SCRIPTED, *NAMED):
             raise ReplyError(
                 f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}. For an operation that "

@@ -15,6 +15,7 @@ from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
+from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask
@@ -113,8 +114,15 @@ def unknown_operation(call: Call) -> str:
         f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
         "   More: converse-harness docs scripting other-operations"
     )
+    if call.operation == "GetInferenceProfile":
+        handled = (
+            "What stands behind this profile is not known. Name its model: "
+            '@pytest.mark.converse(models={"arn:*": "us.amazon.nova-lite-v1:0"}), or fake_converse(models=...).\n'
+            f"{handled}"
+        )
+    answered = ", ".join((*SCRIPTED, *NAMED, *ANSWERS))
     return mask(
-        f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
+        f"{call.operation} is not scripted: the fake answers {answered}.\n\n"
         f"{_arrived([call])}\n\n{no_handler(call.operation) or handled}"
     )
 
@@ -163,7 +171,8 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
     advice = (
-        'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
+        "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
+        'the whole test: @pytest.mark.converse(unused="allow").   '
         "More: converse-harness docs scripting unused-replies"
     )
     return mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n{advice}")
@@ -215,11 +224,10 @@ def transcript(calls: Sequence[Call]) -> str:
     """
     lines = let_go(calls)
     for call in calls:
-        answered = call.summary or (f"refused: {call.refusal.rule.name}" if call.refusal is not None else "no reply")
         lines.append(f"call {call.number}  {call.asked}")
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
-        lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome})")
+        lines.append(f"    answer   {call.outline}")
         lines += [f"    cache    {line}" for line in _cached(call)]
         for note in call.answered.notes:
             lines.append(f"    note     {note.kind}: {note.text.partition(chr(10))[0]}")

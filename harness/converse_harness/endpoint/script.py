@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.condition import NAMED, Condition, check_answer
+from converse_harness.endpoint.condition import NAMED, Condition, check_answer, is_async
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
@@ -112,24 +112,22 @@ class Queue:
     are cached, because every call reads them.
     """
 
-    def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
+    def add(self, responders: Iterable[object], *, endless: bool = False, by: str = "") -> list[Slot]:
         """Check the responders, append them, and return their slots.
 
-        If `endless` is true, any number of calls may use each responder. Raises ReplyError for a value that is neither
-        a Reply nor a function, and for a Reply that cannot answer the queue's calls.
+        If `endless` is true, any number of calls may use each responder. `by` is the name of the function that got
+        them. Raises ReplyError for a value that is neither a Reply nor a function, and for a Reply that cannot answer
+        the queue's calls.
         """
         added: list[Slot] = []
         for responder in responders:
-            if not isinstance(responder, Reply) and not callable(responder):
-                raise ReplyError(
-                    f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
-                    "the call that returns one."
-                )
+            _check_responder(responder, f"{by}: " if by else "")
             if self.condition is not None and isinstance(responder, Reply):
                 check_answer(self.condition.operation, responder)
             uses = None if endless else responder.uses if isinstance(responder, Reply | Improvised) else 1
             place = f"{self.name}.{len(self.slots) + len(added)}"
-            added.append(Slot(cast("Responder", responder), place, uses))
+            required = not (isinstance(responder, Reply | Improvised) and responder.may_be_unused)
+            added.append(Slot(cast("Responder", responder), place, uses, required=required))
         self.slots += added
         self._functions += sum(slot.is_function for slot in added)
         return added
@@ -178,6 +176,20 @@ class Queue:
         return call.operation in SCRIPTED
 
 
+def _check_responder(responder: object, before: str) -> None:
+    """Raise ReplyError, with `before` at the start of its text, unless the value is a Reply or a function of a call."""
+    if is_async(responder):
+        raise ReplyError(
+            f"{before}{responder!r} is an async function, and a call is answered at once. Give a plain function of the "
+            "call that returns a reply."
+        )
+    if isinstance(responder, type) or not (isinstance(responder, Reply) or callable(responder)):
+        raise ReplyError(
+            f"{before}{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
+            "the call that returns one."
+        )
+
+
 class Script:
     """All replies of a test, in queues. A call is answered by the first queue that has a reply for it.
 
@@ -202,11 +214,15 @@ class Script:
                 return slot
         return None
 
-    def add(self, responders: Iterable[object]) -> list[tuple[Queue, Slot]]:
+    def add(self, responders: Iterable[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
         """Append replies in order, and recordings as queues; return the new slots with their queues.
 
-        Raises ReplyError as `Queue.add` does.
+        Raises ReplyError as `Queue.add` does; then nothing was added.
         """
+        responders = [*responders]
+        for responder in responders:
+            if not isinstance(responder, Replies):
+                _check_responder(responder, f"{by}: " if by else "")
         added: list[tuple[Queue, Slot]] = []
         for responder in responders:
             if isinstance(responder, Replies):
@@ -260,6 +276,16 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
         rows.append((len(misses), queue.where(slot) + slot.summary, state))
     rows.sort(key=lambda row: row[0])
     return [(what, state) for _, what, state in rows]
+
+
+def scripted_in_short(script: Script) -> list[str]:
+    """Return how many replies are scripted and left, and what else the script has; an empty list if it is empty."""
+    slots = [slot for queue, slot in script.slots() if queue is not script.fallback]
+    uses = [slot.uses or 1 for slot in slots]
+    left = sum(max(0, count - len(slot.used_by)) for slot, count in zip(slots, uses, strict=True))
+    replies = sum(uses)
+    parts = [f"{replies} scripted repl{'ies' if replies > 1 else 'y'}, {left} left"] if slots else []
+    return [*parts, *(f"always {slot.summary}" for slot in script.fallback.slots)]
 
 
 def _used(slot: Slot) -> str:

@@ -60,6 +60,11 @@ class BlockingFake(Protocol):
         ...
 
     @property
+    def attempts(self) -> int | None:
+        """The most attempts of a botocore client at one call; None for what the client is set to."""
+        ...
+
+    @property
     def records(self) -> bool:
         """Whether calls may go to the real service. If so, connections are not blocked, and keys and waits are real."""
         ...
@@ -105,6 +110,11 @@ class RefusingFake:
     def sleeps(self) -> bool:
         """Whether clients of `behind` really sleep between retries."""
         return self.behind is not None and self.behind.sleeps
+
+    @property
+    def attempts(self) -> int | None:
+        """The most attempts of a client of `behind` at one call; None for what the client is set to."""
+        return None if self.behind is None else self.behind.attempts
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
         """Refuse the call: report a BlockedConnection to `behind`, and raise it."""

@@ -150,8 +150,8 @@ def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -
     """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
     _take_notes(item)
     if report.when == "call" and report.failed:
-        fakes = [fake for fake in own_fakes(item) + served if fake.calls]
-        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls)) for fake in fakes]
+        fakes = [fake for fake in own_fakes(item) + served if fake.endpoint.calls]
+        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls.all)) for fake in fakes]
     if report.when == "teardown":
         notes = item.stash.setdefault(_NOTES, {}).values()
         report.user_properties += [(NOTE, json.dumps({"kind": note.kind, "text": note.text})) for note in notes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pytest
 
+from converse_harness.errors import ReplyError
 from converse_harness.recordings.choices import FAILED, MODES
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ OF_FAKES: Final = {
     "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
     "history": ("note", "what becomes of requests that change what the model said before: note, fail or off"),
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
+    "attempts": (
+        "client",
+        "how often botocore's clients try a call at most: a number, or client for what each is set to",
+    ),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
     "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
 }
@@ -170,6 +176,7 @@ def settings_of(item: pytest.Item) -> Settings:
     if of_run is None:
         of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
     settings = {**of_run}
+    marked: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("converse"))):
         unknown = sorted(set(marker.kwargs) - set(_MARKED))
         if unknown or marker.args:
@@ -177,22 +184,44 @@ def settings_of(item: pytest.Item) -> Settings:
             raise pytest.UsageError(
                 f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
             )
-        settings.update(marker.kwargs)
+        marked.update(marker.kwargs)
     for name in _OF_TEST:
-        settings.pop(name, None)
-    try:
-        sleeps = settings["sleeps"]
-        settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
-        settings["seed"] = int(settings["seed"])
-        minimum = settings["cache_minimum"]
-        settings["cache_minimum"] = None if minimum in (None, "model") else int(minimum)
-    except (KeyError, ValueError):
-        raise pytest.UsageError(
-            "converse settings: sleeps is yes or no, seed a whole number, cache_minimum a number of tokens or model; "
-            f"got sleeps={settings['sleeps']!r}, seed={settings['seed']!r}, "
-            f"cache_minimum={settings['cache_minimum']!r}."
-        ) from None
+        marked.pop(name, None)
+    settings.update(marked)
+    for name, read in _READ.items():
+        if isinstance(settings[name], str):
+            settings[name] = read(settings[name])
+    from converse_harness.endpoint.settings import check_settings
+
+    for name, value in settings.items():
+        try:
+            check_settings({name: value}, "@pytest.mark.converse" if name in marked else "")
+        except ReplyError as error:
+            where = "" if name in marked else f"converse_{name} (ini file or command line): "
+            raise pytest.UsageError(f"{where}{error}") from None
     return cast("Settings", settings)
+
+
+def _number(word: str) -> Callable[[str], object]:
+    """Return a function that reads a whole number; `word` stands for None, and other texts stay as they are."""
+
+    def read(text: str) -> object:
+        if text == word:
+            return None
+        return int(text) if _WHOLE.fullmatch(text) else text
+
+    return read
+
+
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
+
+_READ: Final[Mapping[str, Callable[[str], object]]] = {
+    "sleeps": lambda text: _BOOLEANS.get(text.lower(), text),
+    "seed": _number(""),
+    "cache_minimum": _number("model"),
+    "attempts": _number("client"),
+}
+"""Maps each setting that is not a text to the function that reads it from a text, as the ini file has it."""
 
 
 def _settings_of_run(config: pytest.Config) -> dict[str, Any]:

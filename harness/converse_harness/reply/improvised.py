@@ -41,6 +41,7 @@ class Improvised:
     tools: tuple[str, ...] | Literal["all"] = "all"
     at_once: int = 1
     uses: int = 1
+    may_be_unused: bool = False
 
     def __call__(self, call: AskingCall) -> Reply:
         """Compute the answer to a call. Raises ReplyError for a schema to which no value is found."""
@@ -61,6 +62,10 @@ class Improvised:
         """
         return replace(self, uses=message({"text": "."}).times(uses).uses)
 
+    def optional(self) -> Improvised:
+        """Return an improvised reply that no call has to use."""
+        return replace(self, may_be_unused=True)
+
     @property
     def summary(self) -> str:
         """A description in one line: `improvised, seed=7`."""
@@ -68,6 +73,7 @@ class Improvised:
         given += [] if self.tools == "all" else [f"tools={list(self.tools)}"]
         given += [f"at_once={self.at_once}"] if self.at_once > 1 else []
         given += [f"{self.uses} times"] if self.uses > 1 else []
+        given += ["optional"] if self.may_be_unused else []
         return ", ".join(["improvised", *given])
 
     def __repr__(self) -> str:

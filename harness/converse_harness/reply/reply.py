@@ -44,6 +44,16 @@ class Reply:
     placements: tuple[FaultPlacement, ...] = ()
     pace: Pace = UNPACED
     recorded: Recorded | None = None
+    may_be_unused: bool = False
+
+    def optional(self) -> Reply:
+        """Return a reply that no call has to use: the test does not fail if it, or a part of its uses, stays unused.
+
+        >>> from converse_harness import reply
+        >>> reply.text("Are you still there?").optional().summary
+        'text "Are you still there?", optional'
+        """
+        return replace(self, may_be_unused=True)
 
     def times(self, uses: int) -> Reply:
         """Return a reply that answers this many calls in a row.
@@ -272,6 +282,8 @@ class Reply:
             parts += [placement.summary for placement in self.placements]
         if self.uses > 1:
             parts.append(f"{self.uses} times")
+        if self.may_be_unused:
+            parts.append("optional")
         return ", ".join(parts)
 
     def __repr__(self) -> str:
@@ -283,9 +295,10 @@ class Reply:
         if isinstance(self.body, BareBody):
             printer.text(repr(self))  # no code creates this reply: only a recording contains it
             return
-        for number, (function, arguments, options) in enumerate(
-            written(self.body, self.failure, self.placements, self.pace, self.uses)
-        ):
+        calls = [*written(self.body, self.failure, self.placements, self.pace, self.uses)]
+        if self.may_be_unused:
+            calls.append(("optional", (), {}))
+        for number, (function, arguments, options) in enumerate(calls):
             named = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in options.items()]
             opening = f"{'.' if number else 'reply.'}{function}("
             with printer.group(len(opening), opening, ")"):

@@ -47,6 +47,7 @@ _BROKEN: Final = (
 
 class _AsgiFake(Fake):
     transport = "asgi"
+    made_by = "ConverseApp"
 
     @property
     def _state(self) -> str:
@@ -115,7 +116,7 @@ class ConverseApp:
                 await leaving
 
     def __repr__(self) -> str:
-        return f"<ConverseApp, {len(self.fake.calls)} calls>"
+        return f"<ConverseApp{repr(self.fake).removeprefix('<_AsgiFake')}"
 
 
 class _Answer:

@@ -33,6 +33,7 @@ class ServerFake(Fake):
     """
 
     transport = "server"
+    made_by = ""
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)
@@ -51,9 +52,11 @@ class ServerFake(Fake):
         """Environment variables that direct clients to this fake, in this process or another.
 
         They are the endpoint variables of AWS's SDKs, the AI SDK and litellm, dummy keys, a region, and NO_PROXY:
-        `subprocess.run(command, env={**os.environ, **fake.environ})`.
+        `subprocess.run(command, env={**os.environ, **fake.environ})`. With the setting `attempts`, AWS_MAX_ATTEMPTS is
+        one of them.
         """
-        return environ(self._url, os.environ)
+        attempts = {} if self.attempts is None else {"AWS_MAX_ATTEMPTS": str(self.attempts)}
+        return {**environ(self._url, os.environ), **attempts}
 
     def answer(self, request: Request) -> TransportExchange:
         """Answer a request that the server received. The server calls this in a thread if the answer may be slow."""

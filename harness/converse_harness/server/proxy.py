@@ -281,7 +281,7 @@ class RecordingFake(ServerFake):
     def environ(self) -> dict[str, str]:
         """The environment variables of a ServerFake, with the service's region, by which clients choose models."""
         region = "" if self._upstream is None else self._upstream.region
-        regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
+        regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_REGION_NAME"), region) if region else {}
         return {**super().environ, **regions}
 
     def answer(self, request: Request) -> TransportExchange:

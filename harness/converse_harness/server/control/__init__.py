@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
+from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.script import describe
 from converse_harness.errors import ConverseHarnessError, ReplyError
 from converse_harness.intercept.fake import Settings
@@ -119,8 +120,9 @@ class ControlApi:
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
         """Return a page of a fake's calls."""
         after, limit = _page(request)
-        kept = self._fake(id).calls
-        there = [call for call in kept if call.number > after]
+        calls = self._fake(id).calls
+        kept = calls.all
+        there = [call for call in _asked_for(request, calls) if call.number > after]
         page = there[:limit]
         return 200, {
             "calls": [_call_json(call) for call in page],
@@ -179,6 +181,9 @@ _DIGITS: Final = 18
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
 """Query parameter of the list of calls -> its default, lowest and highest value."""
 
+_OPERATION: Final = "operation"
+"""The query parameter that selects the calls of one operation."""
+
 
 def id_of(fake: ServerFake) -> str:
     """A fake's id in paths: the last part of its URL, or ROOT for the fake at the server's own URL."""
@@ -209,8 +214,7 @@ def _routed(request: Request) -> tuple[Handler, str]:
 
 def _page(request: Request) -> tuple[int, int]:
     """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
-    given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
-    known(given, [*_PAGE], "the query")
+    given = _query(request)
     for name, (_, lowest, highest) in _PAGE.items():
         digits = given.get(name, str(lowest))
         if not (digits.isdecimal() and len(digits) <= _DIGITS and lowest <= int(digits) <= highest):
@@ -220,6 +224,25 @@ def _page(request: Request) -> tuple[int, int]:
             )
     after, limit = (int(given.get(name, default)) for name, (default, _, _) in _PAGE.items())
     return after, limit
+
+
+def _query(request: Request) -> dict[str, str]:
+    given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
+    known(given, [*_PAGE, _OPERATION], "the query")
+    return given
+
+
+def _asked_for(request: Request, calls: Calls) -> Calls:
+    """Return the calls of the operation in the query, all calls for "all", and otherwise those that ask a model."""
+    name = _query(request).get(_OPERATION)
+    if name is None or name == "all":
+        return calls if name is None else calls.all
+    try:
+        return calls.of(name)
+    except ReplyError as error:
+        raise ControlRefused(
+            f'{_OPERATION} in the query: {error} For the calls of every operation it is "all".'
+        ) from None
 
 
 def _call_json(call: Call) -> dict[str, Any]:
@@ -268,7 +291,7 @@ def _conversation(call: Call) -> Mapping[str, Any]:
 
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
     """Return the state of an open fake as JSON."""
-    script, calls = fake.endpoint.script, fake.calls
+    script, calls = fake.endpoint.script, fake.calls.all
     return {
         "id": id,
         "url": fake.url,
