@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from converse_harness.bedrock.models import cut_as
+from converse_harness.literals import OverflowWording, ThrottleWording
 
 Lengths = tuple[int, ...]
 """The lengths of consecutive deltas in characters; the sequence repeats after its last length."""
@@ -40,7 +41,8 @@ class Family:
     `text` and `reasoning` are the lengths of the deltas of a text and of reasoning; without `reasoning`, `text` applies
     to both. `opens_empty`: each text begins with an empty delta. `ends_empty`: the stop reasons at which the answer's
     last text ends with an empty delta. `tool_json` is the whitespace in a tool input's JSON. `fragments` are the
-    lengths of a tool input's fragments, for families that cut the input anywhere.
+    lengths of a tool input's fragments, for families that cut the input anywhere. `signs`: reasoning ends with a
+    signature, and without it the model refuses to be given the reasoning back.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Family:
     tool_json: Spelling = "spaced"
     tool_input: ToolInput = "one delta"
     fragments: Lengths = ()
+    signs: bool = False
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
@@ -67,6 +70,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
             reasoning=(1, 5, 8, 21, 10, 16, 6, 3, 11, 24, 9, 2, 15, 7, 18, 10, 6, 14, 2, 13),
             tool_input="an empty delta, then fragments cut anywhere",
             fragments=(6, 7, 12, 2, 3, 7, 10, 3, 8, 5, 3, 12, 2, 7, 11, 3, 8, 2, 7, 3),
+            signs=True,
         ),
         Family(
             "claude-3",
@@ -135,7 +139,7 @@ CLIENTS: Final = ("strands-agents", "langchain-aws", "litellm", "pydantic-ai")
 _ALL: Final = frozenset(CLIENTS)
 _MODEL: Final = "The model returned the following errors: "
 
-THROTTLES: Final[Mapping[str, Wording]] = {
+THROTTLES: Final[Mapping[ThrottleWording, Wording]] = {
     "requests": Wording("Too many requests, please wait before trying again.", REPORTED, "lobehub/lobehub#3994"),
     "tokens": Wording("Too many tokens, please wait before trying again.", REPORTED, "strands-agents/agent-builder#31"),
     "tokens_per_day": Wording(
@@ -144,7 +148,7 @@ THROTTLES: Final[Mapping[str, Wording]] = {
 }
 """The messages of a ThrottlingException, by the exceeded quota."""
 
-OVERFLOWS: Final[Mapping[str, Overflow]] = {
+OVERFLOWS: Final[Mapping[OverflowWording, Overflow]] = {
     "input_too_long": Overflow(
         "Input is too long for requested model.", REPORTED, "aws-samples/bedrock-chat#95", recognised_by=_ALL
     ),

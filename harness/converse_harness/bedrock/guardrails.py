@@ -11,9 +11,10 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.beyond import MayBeAbsent
 from converse_harness.errors import ReplyError
+from converse_harness.literals import GuardrailPolicy, GuardrailSide
 
-BOTH: Final = ("input", "output")
-_OUTPUT: Final = ("output",)
+BOTH: Final[tuple[GuardrailSide, ...]] = ("input", "output")
+_OUTPUT: Final[tuple[GuardrailSide, ...]] = ("output",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class Policy:
 
     member: str
     findings: str
-    sides: tuple[str, ...]
+    sides: tuple[GuardrailSide, ...]
     counter: str
     finding: Mapping[str, Any]
 
 
-POLICIES: Final[Mapping[str, Policy]] = {
+POLICIES: Final[Mapping[GuardrailPolicy, Policy]] = {
     "topic": Policy("topicPolicy", "topics", BOTH, "topicPolicyUnits", {"name": "Investment advice", "type": "DENY"}),
     "content": Policy(
         "contentPolicy",

@@ -62,7 +62,7 @@ def error_cases() -> Iterator[Case]:
                 f"In place of an answer {sender} sends {status} {name}.",
                 _MUST_BY_STATUS[status],
                 _known_from(wording),
-                partial(reply.error, name),
+                partial(reply.error, name, status=None),
             )
 
 

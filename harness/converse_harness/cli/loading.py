@@ -34,7 +34,7 @@ def load_case(case: Case) -> Script:
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
     try:
         for reply in replies:
-            reply.check_transport("server")
+            reply.check_sendable("server")
     except ReplyError as error:
         raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
     in_turn = cycle(replies)

@@ -300,8 +300,7 @@ class Endpoint:
                 block.misses(refusal, problem)
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
-        if reply.placements:
-            reply.check_transport(self.transport)
+        reply.check_sendable(self.transport)
         if call.operation in NAMED:
             check_answer(call.operation, reply)
         call.answered.reply = reply
@@ -326,10 +325,10 @@ class Endpoint:
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError if one of the replies has a fault that the transport cannot express."""
+        """Raise ReplyError if one of the replies cannot be sent, as `Reply.check_sendable` finds."""
         for responder in responders:
             if isinstance(responder, Reply):
-                responder.check_transport(self.transport)
+                responder.check_sendable(self.transport)
 
 
 def _computed(result: object, slot: Slot) -> Reply:

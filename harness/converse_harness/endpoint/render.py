@@ -351,7 +351,8 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"with one whole message. {error}"
             ) from error
     options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
-    content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(body.content)]
+    said = body.said_by(family_of(occasion.model))
+    content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(said)]
     return Assembled({"role": body.role, "content": content}, body.stop_reason, *map(options.get, OPTIONS))
 
 

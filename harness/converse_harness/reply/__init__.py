@@ -4,6 +4,7 @@ Messages, blocks and events are the plain dicts of the AWS API. The Endpoint fil
 out: token usage, latency, tool use ids.
 """
 
+from converse_harness.reply.exact import events, response
 from converse_harness.reply.failures import (
     access_denied,
     connect_timeout,
@@ -27,7 +28,8 @@ from converse_harness.reply.failures import (
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
 from converse_harness.reply.improvised import improvised
-from converse_harness.reply.plain import cited, events, json, message, text, tool_use
+from converse_harness.reply.messages import message
+from converse_harness.reply.plain import cited, json, reasoning, text, tool_use, tool_uses
 
 __all__ = [
     "access_denied",
@@ -51,11 +53,14 @@ __all__ = [
     "model_not_ready",
     "model_timeout",
     "read_timeout",
+    "reasoning",
     "resource_not_found",
+    "response",
     "service_unavailable",
     "text",
     "throttled",
     "tool_use",
+    "tool_uses",
     "unknown_operation",
     "unrecognized_client",
     "validation_error",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from converse_harness import bedrock, faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
+from converse_harness.bedrock.findings import shown
 from converse_harness.errors import ReplyError
+from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.arguments import check_json
 from converse_harness.stream.http import ERROR_NAME
 
 _NOTHING: Final = Reply(MessageBody((), "end_turn"))
@@ -43,6 +45,14 @@ def read_timeout() -> Reply:
     return _NOTHING.broken(faults.read_timeout)
 
 
+@overload
+def error(name: ErrorName, message: str | None = None, *, status: int | None = None, **members: object) -> Reply: ...
+
+
+@overload
+def error(name: str, message: str | None = None, *, status: int | None, **members: object) -> Reply: ...
+
+
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail before the stream, with an HTTP error as Bedrock sends it.
 
@@ -65,15 +75,17 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
         )
     given = shapes[name].status if status is None else status
     if type(given) is not int or not 400 <= given <= 599:
-        raise ReplyError(f"status is {given!r}; the HTTP status of an error is a whole number from 400 to 599.")
+        raise ReplyError(
+            f"error(status={shown(given)}): the HTTP status of an error is a whole number from 400 to 599."
+        )
     if name in shapes:
         bedrock.check(name, body, root=name)
     else:
-        _check_json(name, body)
+        check_json("error", name, body)
     return Reply(ErrorBody(name, given, body))
 
 
-def throttled(message: str | None = None, *, wording: str | None = None) -> Reply:
+def throttled(message: str | None = None, *, wording: ThrottleWording | None = None) -> Reply:
     """Fail with 429 ThrottlingException, which botocore and most clients retry.
 
     `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day. Users reported these
@@ -91,7 +103,7 @@ def throttled(message: str | None = None, *, wording: str | None = None) -> Repl
     return error("ThrottlingException", message)
 
 
-def context_overflow(wording: str = "input_too_long") -> Reply:
+def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
     """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not retry.
 
     `wording` is one of `wordings.OVERFLOWS`. The wordings differ by model, and some clients do not recognise all of
@@ -166,6 +178,10 @@ def model_error(
     500
     """
     given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
+    for member, argument in (("originalStatusCode", "original_status_code"), ("resourceName", "resource_name")):
+        if given[member] is not None:
+            shape = bedrock.member("ModelErrorException", member).name
+            bedrock.check(shape, given[member], root=f"model_error({argument}=)")
     return error("ModelErrorException", message, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -242,10 +258,10 @@ def unknown_operation(message: str | None = None) -> Reply:
     return error("UnknownOperationException", message)
 
 
-def _worded(function: str, wording: str, wordings: Mapping[str, Wording]) -> Wording:
+def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:
     if type(wording) is not str or wording not in wordings:  # a value of another type may not be hashable
         raise ReplyError(
-            f"{function}(wording={wording!r}): one of {', '.join(wordings)}. For another text use "
+            f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use "
             f"{_OWN_WORDS[function]}."
         )
     return wordings[wording]
@@ -260,17 +276,6 @@ _OWN_WORDS: Final = {
 def _check_name(name: str) -> None:
     if type(name) is not str or not ERROR_NAME.fullmatch(name):
         raise ReplyError(
-            f"{name!r} is no name of an error: it travels in the header x-amzn-ErrorType and is made of ASCII letters, "
-            "digits, '.', '_' and '-', for instance 'ThrottlingException'."
+            f"error(name={shown(name)}): this is no name of an error: it travels in the header x-amzn-ErrorType and is "
+            "made of ASCII letters, digits, '.', '_' and '-', for instance 'ThrottlingException'."
         )
-
-
-def _check_json(name: str, body: Mapping[str, object]) -> None:
-    """Check that the members of an unknown error are JSON. Raises ReplyError."""
-    if type(body["message"]) is not str:
-        raise ReplyError(f"{name}.message is {body['message']!r}; it must be a str.")
-    for member, value in body.items():
-        try:
-            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-        except (TypeError, ValueError, RecursionError) as problem:
-            raise ReplyError(f"{name}.{member} is {value!r}, which is no JSON: {problem}.") from None

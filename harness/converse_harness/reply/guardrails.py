@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
 from converse_harness.bedrock.cutting import cut_text
 from converse_harness.bedrock.families import NEUTRAL
+from converse_harness.bedrock.findings import is_object, shown
 from converse_harness.errors import ReplyError
-from converse_harness.reply.plain import message
+from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason
+from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.arguments import check_flag, check_optional_text, check_text, texts
 
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
@@ -20,8 +23,8 @@ _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 def guardrail_blocked(
     text: str = rails.BLOCKED_MESSAGE,
     *,
-    policy: str | Mapping[str, object] = "topic",
-    side: str | None = None,
+    policy: BlockingPolicy | Mapping[str, object] = "topic",
+    side: GuardrailSide | None = None,
     original: str | None = None,
     streamed: str | None = None,
     trace: bool = True,
@@ -49,7 +52,9 @@ def guardrail_blocked(
     >>> blocked.summary
     'text "I do not talk about that.", guardrail_intervened'
     """
-    _check_texts(text=text, original=original, streamed=streamed)
+    check_text("guardrail_blocked", text=text)
+    check_optional_text("guardrail_blocked", original=original, streamed=streamed)
+    check_flag("guardrail_blocked", trace=trace, omit_detected=omit_detected)
     ours = original is not None or streamed is not None or input_assessment is not None
     side, assessment = _assess(policy, "BLOCKED", side, "output" if ours else None, detected=not omit_detected)
     if side == "input":
@@ -58,7 +63,7 @@ def guardrail_blocked(
                 "guardrail_blocked(side='input') with original=, streamed= or input_assessment=: where the input is "
                 "blocked the model writes nothing. Use side='output', or leave them out."
             )
-        usage = {**_NO_TOKENS, **(usage or {})}
+        usage = {**_NO_TOKENS, **usage} if is_object(usage) else _NO_TOKENS if usage is None else usage
     if streamed == "":
         raise ReplyError("guardrail_blocked(streamed=''): what was let through before is not empty; leave it out.")
     before = cut_text(streamed, NEUTRAL) if streamed else []
@@ -72,8 +77,8 @@ def guardrail_masked(
     text: str,
     *,
     original: str | None = None,
-    policy: str | Mapping[str, object] | None = None,
-    side: str | None = None,
+    policy: MaskingPolicy | Mapping[str, object] | None = None,
+    side: GuardrailSide | None = None,
     pieces: Sequence[str] | None = None,
     trace: bool = True,
     omit_detected: bool = False,
@@ -98,7 +103,9 @@ def guardrail_masked(
     >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
     'text "Write to {EMAIL}.", guardrail_intervened'
     """
-    _check_texts(text=text, original=original)
+    check_text("guardrail_masked", text=text)
+    check_optional_text("guardrail_masked", original=original)
+    check_flag("guardrail_masked", trace=trace, omit_detected=omit_detected)
     if side == "input":
         if original is not None:
             raise ReplyError(
@@ -120,8 +127,8 @@ def guardrail_masked(
 def guardrail_passed(
     text: str,
     *,
-    policy: str | Mapping[str, object] | None = None,
-    side: str | None = None,
+    policy: GuardrailPolicy | Mapping[str, object] | None = None,
+    side: GuardrailSide | None = None,
     pieces: Sequence[str] | None = None,
     guardrail_id: str = rails.UNNAMED_GUARDRAIL,
     version: str = rails.VERSION,
@@ -139,7 +146,7 @@ def guardrail_passed(
     >>> guardrail_passed("18 °C and sunny.").summary
     'text "18 °C and sunny."'
     """
-    _check_texts(text=text)
+    check_text("guardrail_passed", text=text)
     side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
     told = _trace(side, assessment, text, guardrail_id, version, input_assessment)
     return _answer(text, pieces, told, usage, metrics, "end_turn")
@@ -151,31 +158,32 @@ def _answer(
     trace: Mapping[str, object] | None,
     usage: Mapping[str, object] | None,
     metrics: Mapping[str, object] | None,
-    stop_reason: str = "guardrail_intervened",
+    stop_reason: StopReason = "guardrail_intervened",
 ) -> Reply:
-    given = None if pieces is None else {0: pieces}
+    given = None if pieces is None else {0: pieces if isinstance(pieces, str) else texts("guardrail", "pieces", pieces)}
     return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
 
 
 def _assess(
     policy: str | Mapping[str, object],
     action: str,
-    side: str | None,
-    usual: str | None = None,
+    side: GuardrailSide | None,
+    usual: GuardrailSide | None = None,
     *,
     detected: bool = True,
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[GuardrailSide, dict[str, Any]]:
     """Return the side and the completed assessment. Raises ReplyError if `policy` cannot take `action` on this side."""
     if side not in (None, *rails.BOTH):
-        raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
+        raise ReplyError(f"side={shown(side)}: where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
         if policy not in rails.POLICIES:
             raise ReplyError(
                 f"policy={policy!r} is no policy of guardrails. One of: {', '.join(rails.POLICIES)}; or a "
                 "GuardrailAssessment as a mapping."
             )
-        assessment = rails.found(rails.POLICIES[policy])
-        if action != "NONE" and action not in rails.actions(rails.POLICIES[policy]):
+        known = rails.POLICIES[cast("GuardrailPolicy", policy)]
+        assessment = rails.found(known)
+        if action != "NONE" and action not in rails.actions(known):
             raise ReplyError(
                 f"policy={policy!r} cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. What a "
                 "guardrail only tells is reply.guardrail_passed(text, policy=...)."
@@ -183,7 +191,9 @@ def _assess(
     elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
         assessment = dict(policy)
     else:
-        raise ReplyError(f"policy={policy!r}: a name of {', '.join(rails.POLICIES)}, or a GuardrailAssessment.")
+        raise ReplyError(
+            f"policy={shown(policy)}: it must be one of {', '.join(rails.POLICIES)}, or a GuardrailAssessment."
+        )
     assessment = _complete(assessment, action, "policy", detected=detected)
     happened = rails.done(assessment) - {"NONE"}
     if action == "NONE" and happened:
@@ -197,7 +207,7 @@ def _assess(
             f"{rails.REASONS[action]!r} Give it a finding with action {action}."
         )
     found = rails.policies_in(assessment)
-    sides = [each for each in rails.BOTH if all(each in rule.sides for rule in found)]
+    sides: list[GuardrailSide] = [each for each in rails.BOTH if all(each in rule.sides for rule in found)]
     chosen = side or (usual if usual in sides else sides[0])
     if chosen not in sides:
         raise ReplyError(
@@ -220,10 +230,12 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
     return whole
 
 
-def _check_texts(**given: object) -> None:
-    for name, value in given.items():
-        if value is not None and not isinstance(value, str):
-            raise ReplyError(f"{name}={value!r}: a text, as str.")
+def _policies_in(policy: Mapping[str, object]) -> list[rails.Policy]:
+    try:
+        return rails.policies_in(policy)
+    except AttributeError:  # a member is no dict: `check` raises the error
+        bedrock.check("GuardrailAssessment", policy, root="policy")
+        raise
 
 
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
@@ -233,7 +245,7 @@ def _masked(text: str, original: str, policy: str | Mapping[str, object] | None)
     mask of the other kind.
     """
     if isinstance(policy, Mapping):
-        if rails.policies_in(policy):
+        if _policies_in(policy):
             return policy
         return {**rails.masked(rails.masks(text, original)), **policy}
     if policy not in (None, "pii", "regex"):

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
+from converse_harness.bedrock.findings import is_array, shown
 from converse_harness.bedrock.rules.schemas import OUTPUT
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
-from converse_harness.reply.plain import message
+from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
 
 _THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
@@ -189,8 +190,9 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>
     """
-    if isinstance(tools, str) and tools != "all":
-        raise ReplyError(f'improvised(tools={tools!r}): "all", or a list of names, for instance [{tools!r}].')
+    if tools != "all" and (isinstance(tools, str) or not is_array(tools) or not all(isinstance(x, str) for x in tools)):
+        like = f", for instance [{tools!r}]" if isinstance(tools, str) else ""
+        raise ReplyError(f'improvised(tools={shown(tools)}): "all", or a list of names{like}.')
     if type(seed) is not int or type(at_once) is not int or at_once < 1:
         raise ReplyError(
             f"improvised(seed={seed!r}, at_once={at_once!r}): the seed is a whole number, and at_once a whole number "

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from converse_harness.errors import StreamOrderError
+from converse_harness.stream.arguments import each_event
 from converse_harness.stream.grammar import StreamOrder, is_exception, kind
+from converse_harness.types.streaming import StreamEvent
 
 _ADDITIONAL: Final = "additionalModelResponseFields"
 
@@ -34,7 +36,7 @@ class Response:
     service_tier: dict[str, Any] | None = None
 
 
-def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
+def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     """Assemble the events of a complete ConverseStream.
 
     Raises StreamOrderError for an order that ConverseStream never sends, for a stream that ends with an exception
@@ -46,7 +48,7 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
     """
     order = StreamOrder()
     draft = _Draft()
-    for event in events:
+    for event in each_event("assemble", events):
         order.feed(event)
         name = kind(event)
         if is_exception(name):

@@ -12,16 +12,29 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, cast
 
+from converse_harness import bedrock
 from converse_harness.bedrock import cutting
-from converse_harness.bedrock.families import NEUTRAL, Family
+from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
+from converse_harness.bedrock.findings import is_object
 from converse_harness.errors import ReplyError
+from converse_harness.literals import FamilyName
+from converse_harness.stream.arguments import check_optional_text, pieces_by_block, wrong
 from converse_harness.stream.grammar import CARRIED
+from converse_harness.types.content import Message
+from converse_harness.types.event_loop import Metrics, Usage
 
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
 """The members of ContentBlock that have a delta in AWS's model."""
 
 _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 """The members of ContentBlock that are cut into several deltas, and for which a caller can give `pieces`."""
+
+_VALUES: Final = frozenset(bedrock.FindingKind) - {
+    bedrock.FindingKind.TYPE,
+    bedrock.FindingKind.REQUIRED,
+    bedrock.FindingKind.UNION,
+}
+"""Kinds of mistakes that do not keep a message from being cut."""
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons of a message that was cut off; the cut may be in the middle of a tool's input."""
@@ -74,21 +87,21 @@ def events_of(runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
 
 
 def chunk(
-    message: Mapping[str, object],
+    message: Message | Mapping[str, object],
     *,
     stop_reason: str | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
-    family: Family = NEUTRAL,
-    usage: Mapping[str, object] | None = None,
-    metrics: Mapping[str, object] | None = None,
+    family: FamilyName | Family = NEUTRAL,
+    usage: Usage | Mapping[str, object] | None = None,
+    metrics: Metrics | Mapping[str, object] | None = None,
 ) -> list[dict[str, Any]]:
     """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
 
     `stop_reason` defaults to `tool_use` if the message has a tool use for the client, otherwise to `end_turn`. `pieces`
     maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
     cut off a tool use at the end of the message, the pieces of this tool use may be incomplete. `family` decides how
-    other blocks are cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be
-    streamed.
+    other blocks are cut (`"claude"`, `"nova"`, ...); `usage` and `metrics` default to estimates. Raises ReplyError for
+    a block that cannot be streamed, and for a message that is none of the AWS API.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -96,13 +109,28 @@ def chunk(
     {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': ' there'}}}
     {'contentBlockStop': {'contentBlockIndex': 0}}
     """
+    bedrock.check("Message", message, root="message", allowing=_VALUES)
+    check_optional_text("chunk", stop_reason=stop_reason)
+    for name, value in (("usage", usage), ("metrics", metrics)):
+        if value is not None and not is_object(value):
+            raise wrong("chunk", name, value, "it must be a dict, as in a metadata event of the AWS API.")
+    cut_by = _family(family)
+    given = pieces_by_block("chunk", pieces)
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
-    events = [*events_of(message_runs(message, pieces=pieces, family=family, stop_reason=stop_reason))]
+    events = [*events_of(message_runs(message, pieces=given, family=cut_by, stop_reason=stop_reason))]
     events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
     output = estimate_tokens(blocks)
     usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
     events.append({"metadata": {"usage": dict(usage), "metrics": dict(metrics or {"latencyMs": 10 * output})}})
     return events
+
+
+def _family(family: object) -> Family:
+    if isinstance(family, Family):
+        return family
+    if isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]
+    raise wrong("chunk", "family", family, f"it must be one of {', '.join(FAMILIES)}.")
 
 
 def message_runs(

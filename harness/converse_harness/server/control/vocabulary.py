@@ -61,7 +61,7 @@ class Word:
 def _of_case(case: str) -> Reply:
     """Return the first reply of a case. Raises ReplyError for an unknown case, or if a server cannot send the reply."""
     made = CASES[case].reply
-    made.check_transport("server")
+    made.check_sendable("server")
     return made
 
 
