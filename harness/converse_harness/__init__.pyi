@@ -20,6 +20,7 @@ from converse_harness.errors import NotRefused as NotRefused
 from converse_harness.errors import RefusedRequest as RefusedRequest
 from converse_harness.errors import ReplyError as ReplyError
 from converse_harness.errors import SecretFound as SecretFound
+from converse_harness.errors import StaleRequests as StaleRequests
 from converse_harness.errors import StreamOrderError as StreamOrderError
 from converse_harness.errors import TransportError as TransportError
 from converse_harness.errors import UnexpectedCall as UnexpectedCall

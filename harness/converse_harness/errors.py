@@ -60,6 +60,10 @@ class NotedCall(CallError):
     """A fake has a note about a call, and the ini setting `converse_notes` is `fail`."""
 
 
+class StaleRequests(CallError):
+    """Requests differ in words from the recorded ones whose answers they got, and `converse_stale` is `fail`."""
+
+
 class ConverseNoteWarning(UserWarning):
     """The warning for a fake's note about a call, if the ini setting `converse_notes` is `warning`."""
 

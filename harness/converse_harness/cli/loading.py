@@ -56,7 +56,8 @@ def improvising(script: Script) -> Script:
 def load(path: Path, **played: Any) -> Script:
     """Return the script of a recording, or run a Python file and return its script. Raises CannotServe.
 
-    `played` contains the options `match` and `pace` of a recording, with the values of the marker `converse_recording`.
+    `played` contains the options `match`, `pace` and `ignore` of a recording, with the values that the marker
+    `converse_recording` takes.
     """
     loaded = Script()
     if path.suffix == ".jsonl":

@@ -19,6 +19,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import ReplyError, one_of
+from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import MATCHES
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
@@ -70,6 +71,14 @@ def _pace(text: str) -> float:
     return factor
 
 
+def _ignored(path: str) -> str:
+    IgnoredParts.of([path])
+    return path
+
+
+_PLAYED: Final = ("match", "pace", "ignore")
+"""The options of a recording; those of a Python file are in its own `recording(...)`."""
+
 DESCRIPTION: Final = (
     "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
     "/__converse opens more fakes, each with a script and a URL of its own."
@@ -102,6 +111,13 @@ ARGUMENTS: Final[Arguments] = {
         "metavar": "FACTOR",
         "type": _pace,
         "help": "what the pauses of a recording are multiplied by, or `recorded` for 1 (default: 0, no pauses)",
+    },
+    "--ignore": {
+        "metavar": "PATH",
+        "action": "append",
+        "type": partial(_told, _ignored),
+        "help": "a part of requests that does not count when they are compared with a recording, such as system or "
+        "'toolConfig.tools[*].description' (can be given again)",
     },
     "--rules": {
         "metavar": "LEVEL",
@@ -147,9 +163,9 @@ def run(given: argparse.Namespace) -> int:
         raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
     if given.case is not None and given.improvise:
         raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
-    played = {name: value for name in ("match", "pace") if (value := getattr(given, name)) is not None}
+    played = {name: value for name in _PLAYED if (value := getattr(given, name)) is not None}
     if played and (given.file is None or given.file.suffix != ".jsonl"):
-        raise UsageFailed("serve: --match and --pace are for a recording (.jsonl)")
+        raise UsageFailed("serve: --match, --pace and --ignore are for a recording (.jsonl)")
     script = what = watcher = None
     if given.file is not None:
         watcher = Watcher(given.file) if given.reload else None

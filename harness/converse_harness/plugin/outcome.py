@@ -76,7 +76,7 @@ class Hooks:
         notes = sys.modules.get("converse_harness.notes")  # loaded only if an outer pytest run has used it
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
-        for name in ("patches", "notes"):
+        for name in ("patches", "notes", "stale"):
             settings.chosen(config, name)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
@@ -378,10 +378,10 @@ class Hooks:
                 registry.drop_patches(self)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print notes, verdicts of contracts, and the connection that the guard blocked outside of tests."""
+        """Print notes, verdicts of contracts, stale requests, and what the guard blocked outside of tests."""
         reports = [report for each in terminalreporter.stats.values() for report in each]
         properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
-        if not properties.isdisjoint({settings.NOTE, settings.VERDICT}):
+        if not properties.isdisjoint({settings.NOTE, settings.STALE, settings.VERDICT}):
             from converse_harness.plugin.report import summarise
 
             summarise(terminalreporter, reports)

@@ -43,6 +43,10 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         "whether a host of Bedrock is reached without a fake or a recording",
         {"off": "it is", "session": "it is not, from the first conftest.py on"},
     ),
+    "stale": (
+        "what becomes of a test that is answered from a recording of requests in other words",
+        {"note": "a line at the end of the run", "fail": "a failure of the test", "off": "nothing"},
+    ),
     "notes": (
         "what becomes of notes",
         {
@@ -94,6 +98,9 @@ REHEARSED: Final = "converse_rehearsal"
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
 
+STALE: Final = "converse_stale"
+"""The name of a pytest user property in the teardown report of a test. The value is a line about a recording."""
+
 VERDICT: Final = "converse_contract"
 """The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
 
@@ -122,7 +129,7 @@ _MARKED: Final = (*OF_FAKES, *_OF_TEST, "models")
 
 MARKERS: Final = (
     f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
-    f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test; --converse-record makes it",
+    f"{MARKER}(name=None, *, match='shape', pace=0, ignore=()): plays the test's recording; --converse-record makes it",
 )
 """The markers with their arguments, as `pytest --markers` prints them."""
 

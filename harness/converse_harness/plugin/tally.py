@@ -27,8 +27,9 @@ from converse_harness.recordings.redaction import Redaction
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
-    "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
+    "match": '"order", "exact", "shape" (the default) or a function: which recorded exchange answers a call',
     "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
+    "ignore": 'paths of what does not count in requests, such as ["system", "toolConfig.tools[*].description"]',
 }
 """The arguments of the marker `converse_recording`, and their meanings. `name` may also be positional."""
 

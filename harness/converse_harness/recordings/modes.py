@@ -14,7 +14,9 @@ from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyErro
 from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.matching import Match
+    from collections.abc import Iterable
+
+    from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.write import SessionWriter
@@ -39,8 +41,9 @@ def open_session(
     path: Path,
     mode: Mode,
     *,
-    match: Match = "shape",
+    match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
+    ignore: Iterable[str] = (),
     required: bool = False,
     again: str = "",
     redaction: Redaction | None = None,
@@ -50,21 +53,24 @@ def open_session(
     If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
     session again. `redaction` makes the replacements in recorded calls. Nothing is written before `SessionWriter.save`.
     Raises MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is no
-    recording, and ReplyError for an invalid `match` or `pace`.
+    recording, and ReplyError for an invalid `match`, `pace` or `ignore`.
     """
+    from converse_harness.recordings.ignoring import IgnoredParts
     from converse_harness.recordings.play import check_how, recording
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.write import SessionWriter
 
     redaction = redaction or Redaction()
     check_how(match, pace)
+    IgnoredParts.of(ignore)
     USED_FILES.add(identity(path))
     is_there = path.exists()
     if mode == "none" and not is_there:
         raise MissingRecording(path)
     if mode == "all" or not is_there:
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
-    found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
+    found = recording(path, match=match, pace=pace, ignore=ignore, redaction=redaction)
+    found = replace(found, required=required, again=again)
     if mode == "new_episodes":
         found.check()  # the whole file is written again, so every exchange must be valid
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:  # most servers never record
     from converse_harness.recordings.choices import Mode
-    from converse_harness.recordings.matching import Match
+    from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.server.proxy import Options, RecordingFake
 
@@ -91,8 +91,9 @@ class ConverseServer:
         upstream: str | None = None,
         region: str | None = None,
         mode: Mode | str = "all",
-        match: Match = "shape",
+        match: Match | MatchFunction = "shape",
         pace: float | str = 0.0,
+        ignore: Iterable[str] = (),
         redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> ServerFake:
@@ -100,13 +101,13 @@ class ConverseServer:
 
         Calls are signed anew with this environment's credentials, as boto3 finds them, or sent with
         AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL to use in place of Bedrock's in the `region` (default: the
-        environment's). `mode`, `match` and `pace` are as for the function `record`; `redaction` is the set of
-        replacements in the file. The file is rewritten after each call and when the fake closes; the recording is kept
-        however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file to
-        replay does not exist, or if the file cannot be written; the message then names the file written instead.
+        environment's). `mode`, `match`, `pace` and `ignore` are as for the function `record`; `redaction` is the
+        set of replacements in the file. The file is rewritten after each call and when the fake closes; the recording
+        is kept however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file
+        to replay does not exist, or if the file cannot be written; the message then names the file written instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
-        options: Options = {**where, "mode": mode, "match": match, "pace": pace}
+        options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
         fake = self._recording_at(self._mounts.prefix(), settings, path, **options)
         self.recent.append(fake)
         return fake

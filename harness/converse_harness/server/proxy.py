@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.choices import MODES, Mode
-from converse_harness.recordings.matching import Match
+from converse_harness.recordings.matching import Match, MatchFunction
 from converse_harness.recordings.modes import (
     MissingRecording,
     open_session,
@@ -224,8 +224,9 @@ class Options(TypedDict, total=False):
     upstream: str | None
     region: str | None
     mode: Mode | str
-    match: Match
+    match: Match | MatchFunction
     pace: float | str
+    ignore: Iterable[str]
     redaction: Redaction | None
     on_saved: OnSaved
 
@@ -251,6 +252,7 @@ class RecordingFake(ServerFake):
                 one_of("mode", options.get("mode", "all"), MODES),
                 match=options.get("match", "shape"),
                 pace=options.get("pace", 0.0),
+                ignore=options.get("ignore", ()),
                 again=f"ConverseServer.record({str(path)!r})",
                 redaction=options.get("redaction"),
             )
