@@ -26,8 +26,8 @@ INTRODUCTION: Final = """\
 # Agent frameworks
 
 You test a program that is built on a framework. The framework runs unchanged, as in production: it makes its own
-client, and the fixture answers this client. These frameworks were tried, each in an environment of its own, in a project
-that has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches of the framework.
+client, and the fixture answers this client. These frameworks were tried, each in an environment of its own, in a
+project that has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
 
 *Needs* is what a test has besides the fixture [`converse`](fixtures.md). *Seen* is what the suite does: a **text** is
 one answer; a **conversation** has a second question; a **stream** is read piece by piece; in a **tool use** the
