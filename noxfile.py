@@ -71,6 +71,7 @@ FLOOR_SUITES = (
 
 STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]
 MATRIX = nox.project.load_toml("tests/clients/matrix/clients.toml")
+FRAMEWORKS = nox.project.load_toml("tests/clients/pinned/frameworks/frameworks.toml")
 HISTORY = nox.project.load_toml("tests/history/released/threads.toml")
 
 nox.options.sessions = ["tests", "lint", "typing"]
@@ -288,6 +289,36 @@ def matrix_page(session: nox.Session) -> None:
     """Write docs/matrix.md from what was seen."""
     install(session)
     session.run("python", "-m", "tests.clients.matrix.page")
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Agent frameworks, each in an environment of its own; `-- NAME ...` tries these only. Takes 20 minutes."""
+    names = session.posargs or list(FRAMEWORKS)
+    if unknown := [name for name in names if name not in FRAMEWORKS]:
+        session.error(f"There is no framework {', '.join(unknown)}. Known: {', '.join(FRAMEWORKS)}")
+    for name in names:
+        session.notify(f"frameworks-{name}", [])
+
+
+def framework(session: nox.Session, name: str) -> None:
+    """One framework, in a plain project: no settings of this one, no AWS account, and a home without files."""
+    tried = FRAMEWORKS[name]
+    install(session, *tried["requires"])
+    home = Path(session.create_tmp()).resolve() / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    folder = Path("tests/clients/pinned/frameworks")
+    account = dict.fromkeys(variable for variable in os.environ if variable.startswith("AWS_"))
+    environ = {**account, "HOME": str(home), "PYTHONPATH": None, "PYTEST_ADDOPTS": None, **tried.get("environ", {})}
+    suite = session.posargs or (str(folder / f"test_{name}.py"),)
+    session.run("pytest", "-c", str(folder / "pytest.ini"), "-p", "no:cacheprovider", *suite, env=environ)
+
+
+for _name in FRAMEWORKS:  # each in an environment of its own: their pins clash
+    _try = partial(framework, name=_name)
+    _try.__doc__ = f"{FRAMEWORKS[_name]['title']}: a plain suite on it, as docs/frameworks.md has it."
+    nox.session(python=FRAMEWORKS[_name]["python"], name=f"frameworks-{_name}")(_try)
 
 
 @nox.session
