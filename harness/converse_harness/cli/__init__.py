@@ -26,11 +26,16 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "check": "check recordings: format, legality, secrets, staleness",
     "rehearse": "report what Bedrock would refuse of recorded requests if they went to another model",
     "diff": "show what differs between two recordings",
+    "new-test": "write a recording as the source of a test",
     "doctor": "print versions, what pytest loads and what it takes, and whether a fake answers here",
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
 """The help text of each subcommand, in the order of `--help`."""
+
+
+_MODULES: Final = {"import": "import_", "new-test": "new_test"}
+"""Command -> its module, if the names differ."""
 
 
 class _Terminated(BaseException):
@@ -76,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _module(command: str) -> Any:
-    return import_module(f"converse_harness.cli.{'import_' if command == 'import' else command}")
+    return import_module(f"converse_harness.cli.{_MODULES.get(command, command)}")
 
 
 @contextmanager

@@ -74,6 +74,17 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
     return session
 
 
+def session_without_media(text: str, path: object) -> RecordedSession:
+    """The session in a text, legal or not, with references in the place of the media in other files.
+
+    Raises DamagedRecording.
+    """
+    rows = Rows(text, path)
+    lines = [*map(rows.as_written, rows.numbers)]
+    _refuse(problems_of(lines), path)
+    return session_of(lines)
+
+
 def session_of(lines: Sequence[Line]) -> RecordedSession:
     """The session made of lines in which `problems_of` finds no errors."""
     parts = Parts.of(lines)
