@@ -13,7 +13,7 @@ from converse_harness.bedrock.rules import LEVELS, Refusal, RuleLevel, RuleReque
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
-from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
+from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
@@ -22,12 +22,11 @@ from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
+    Advice,
     ChangedHistory,
     ConverseHarnessError,
     DamagedData,
-    RefusedRequest,
     ReplyError,
-    UnexpectedCall,
     one_of,
 )
 from converse_harness.faults.model import Transport
@@ -108,7 +107,8 @@ class Endpoint:
         cache_minimum: int | None = None,
     ) -> None:
         if keep_calls is not None and keep_calls < 1:
-            raise ReplyError(f"keep_calls={keep_calls!r}; it is a whole number from 1, or None to keep all calls.")
+            what = f"keep_calls={keep_calls!r}; it is a whole number from 1, or "
+            raise ReplyError(what, Advice("None to keep all calls.", "null to keep all calls."))
         self.keep_calls = keep_calls
         self.models: Mapping[str, str] = dict(models or {})
         self._received = 0
@@ -203,11 +203,15 @@ class Endpoint:
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
         """Return a note for each change to an earlier answer; with history="fail", add one error to `problems`."""
-        notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
-        if notes and self.history == "fail":
-            self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
+        changes = [*self.conversation.changes(call)]
+        texts = [changed_answer(call, each) for each in changes]
+        if changes and self.history == "fail":
+            self.problems.append(ChangedHistory("\n\n".join(texts) + "\n\n", KEEP_ANSWERS))
             return ()
-        return notes
+        return [
+            Note(each.kind, f"{text}\n\n{KEEP_ANSWERS.python}", call.number)
+            for each, text in zip(changes, texts, strict=True)
+        ]
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
@@ -253,7 +257,7 @@ class Endpoint:
             return self._render(call, reply, slot.place)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            self.problems.append(RefusedRequest(failure_texts.refused_request(call, refusal)))
+            self.problems.append(failure_texts.refused_request(call, refusal))
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
                 return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
@@ -271,10 +275,9 @@ class Endpoint:
         if call.operation == operations.OPERATION:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
         if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
-            error, text = "ValidationException", failure_texts.unexpected_call(self.script, call)
+            error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
-            error, text = "UnknownOperationException", failure_texts.unknown_operation(call)
-        problem = UnexpectedCall(text)
+            error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
         self.problems.append(problem)
         return self._refused(call, str(problem).partition("\n")[0], error)
 
@@ -300,7 +303,7 @@ class Endpoint:
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
-        problem = UnexpectedCall(failure_texts.recorded_no_further(call))
+        problem = failure_texts.recorded_no_further(call)
         self.problems.append(problem)
         raise problem
 

@@ -25,7 +25,6 @@ from converse_harness.errors import (
     RefusedRequest,
     ReplyError,
     UnexpectedCall,
-    UnusedReplies,
 )
 from converse_harness.faults.model import Transport
 from converse_harness.intercept import observers
@@ -284,7 +283,7 @@ class Fake:
         replacement = observers.replacements[-1]
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
-        return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
+        return [unused_replies(self.endpoint.script, self.calls, unused)] if unused else []
 
     # Methods for transports
 

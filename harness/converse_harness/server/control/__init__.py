@@ -86,7 +86,7 @@ class ControlApi:
         try:
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
-            raise ControlRefused(str(error)) from error
+            raise ControlRefused(error.in_json) from error
         for part in scripting:
             part.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
@@ -287,6 +287,7 @@ def _unused(fake: ServerFake) -> list[str]:
 
 
 def _problem_text(problem: Exception) -> str:
-    """Return an exception's message with secrets masked. The exception's type comes first unless it is our own."""
-    name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
-    return mask(f"{name}{problem}")
+    """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
+    if isinstance(problem, ConverseHarnessError):
+        return mask(problem.in_json)
+    return mask(f"{type(problem).__name__}: {problem}")
