@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.script import describe
-from converse_harness.errors import ConverseHarnessError, ReplyError
+from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
 from converse_harness.intercept.fake import Settings
 from converse_harness.json_values import is_deeper
 from converse_harness.secrets import mask
@@ -100,10 +100,10 @@ class ControlApi:
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Close a fake, and report the problems that must fail the test."""
-        fake = self._fake(id)
+        """Close a fake, and report the problems that must fail the test; unused replies unless it `failed` already."""
+        fake, failed = self._fake(id), _failed(request)
         fake.close()
-        failures = fake.failures()
+        failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
         problems = [_problem_text(each) for each in failures]
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
 
@@ -220,6 +220,16 @@ def _page(request: Request) -> tuple[int, int]:
             )
     after, limit = (int(given.get(name, default)) for name, (default, _, _) in _PAGE.items())
     return after, limit
+
+
+def _failed(request: Request) -> bool:
+    """Return whether the query says that the test failed already. Raises ControlRefused."""
+    given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
+    known(given, ["failed"], "the query")
+    value = given.get("failed", "false")
+    if value not in ("true", "false"):
+        raise ControlRefused(f"failed in the query is {value!r}; it must be true or false: whether the test failed.")
+    return value == "true"
 
 
 def _call_json(call: Call) -> dict[str, Any]:
