@@ -8,11 +8,26 @@ script does not allow. `DamagedData`: bytes or a file violate their format. `Tra
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+
+
+class Advice(NamedTuple):
+    """The end of a message that shows what to type now: in Python, and in JSON for callers of the control API."""
+
+    python: str
+    json: str
 
 
 class ConverseHarnessError(Exception):
-    """The base class of all exceptions that converse-harness raises."""
+    """The base class of all exceptions that converse-harness raises.
+
+    The message is in the words of Python; `in_json` is the same message in the words of the control API.
+    """
+
+    def __init__(self, message: object = "", advice: Advice | None = None) -> None:
+        text = str(message)
+        super().__init__(text if advice is None else text + advice.python)
+        self.in_json = text if advice is None else text + advice.json
 
 
 class ReplyError(ConverseHarnessError, ValueError):

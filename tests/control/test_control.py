@@ -238,7 +238,7 @@ def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str)
 
 def test_no_call_can_be_kept_by_no_fake(client: Client) -> None:
     answer = client.post({"keep_calls": 0})
-    assert answer.message == "keep_calls=0; it is a whole number from 1, or None to keep all calls."
+    assert answer.message == "keep_calls=0; it is a whole number from 1, or null to keep all calls."
     assert client.fakes.opened == []
 
 

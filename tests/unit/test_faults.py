@@ -286,7 +286,7 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
     endpoint, exchange = asked(answer, CONVERSE)
     (problem,) = endpoint.problems
     assert str(problem) == (
-        f"{answer.summary}: only a stream can be broken by faults.{fault.name}, and the client called Converse, which "
+        f"{answer.summary}: only a stream can be broken by {fault.name}, and the client called Converse, which "
         "answers with one whole body."
     )
     assert exchange.response.status == 400
@@ -564,7 +564,7 @@ def test_a_transport_does_it_or_says_so_where_it_is_scripted(fault: Fault, trans
         assert Endpoint(answer, transport=transport).problems == []
         return
     able = ", ".join(each for each in TRANSPORTS if each in fault.transports)
-    cannot = f"{answer.summary}: the {transport} transport cannot express faults.{fault.name}."
+    cannot = f"{answer.summary}: the {transport} transport cannot express the fault {fault.name}."
     said = f"{cannot} Transports that can: {able}."
     with pytest.raises(ReplyError) as raised:
         Endpoint(answer, transport=transport)

@@ -19,6 +19,7 @@ from converse_harness.errors import ConverseHarnessError
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "demo": "run a real boto client through a tool loop against the fake",
+    "init": "write the files by which tests in another language use the fake",
     "serve": "serve a script, or the control API, to other processes and languages",
     "cases": "list the catalogue: what can go wrong in an answer, by name",
     "record": "pass calls on to Bedrock and record them, for any program",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, cast
@@ -62,7 +63,8 @@ def load(path: Path, **played: Any) -> Script:
     loaded = Script()
     if path.suffix == ".jsonl":
         try:
-            loaded.add([recording(path, **played).check()])
+            session = recording(path, **played).check()
+            loaded.add([replace(session, again=f"converse-harness record {shlex.quote(str(path))}")])
         except (DamagedData, ReplyError) as error:
             raise CannotServe(str(error)) from error
         return loaded

@@ -6,6 +6,7 @@ import argparse
 import queue
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from typing import Any, Final
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
 from converse_harness.cli.loading import CannotServe, Watcher, counted_in, improvising, load, load_case
+from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
 from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
 from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed
 from converse_harness.endpoint.call import Call
@@ -146,6 +148,16 @@ ARGUMENTS: Final[Arguments] = {
         "help": "a name by which clients may ask the control API, beside those of the loopback and --host (can be "
         "given again); Bedrock's own paths answer under any name",
     },
+    "--ready-file": {
+        "metavar": "PATH",
+        "type": Path,
+        "help": 'write {"url": ..., "pid": ...} to this file when the server accepts connections, and remove the file '
+        "at the end",
+    },
+    "--until-stdin-closes": {
+        "action": "store_true",
+        "help": "end when the standard input closes, and so with the program that started the server by a pipe",
+    },
     "--reload": {"action": "store_true", "help": "start the script anew whenever FILE changes"},
 }
 
@@ -153,19 +165,13 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Serve a file's script, a case, improvised answers, or only the control API until interrupted.
 
+    With --until-stdin-closes, return 0 when the standard input closes.
+
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
     Raises UsageFailed for contradictory arguments, CannotServe for an invalid file or case, TransportError if the
     server cannot start, and KeyboardInterrupt.
     """
-    if given.reload and given.file is None:
-        raise UsageFailed("serve --reload needs the FILE that it watches")
-    if given.case is not None and given.file is not None:
-        raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
-    if given.case is not None and given.improvise:
-        raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
-    played = {name: value for name in _PLAYED if (value := getattr(given, name)) is not None}
-    if played and (given.file is None or given.file.suffix != ".jsonl"):
-        raise UsageFailed("serve: --match, --pace and --ignore are for a recording (.jsonl)")
+    played = _how_played(given)
     script = what = watcher = None
     if given.file is not None:
         watcher = Watcher(given.file) if given.reload else None
@@ -174,6 +180,7 @@ def run(given: argparse.Namespace) -> int:
         script, what = load_case(given.case), f"the case {given.case.name}"
     elif given.improvise:
         script, what = improvising(Script()), _IMPROVISED
+    forget(given.ready_file)
     ended = Ended()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
     server.on_ended = lambda fake, call: ended.put(partial(_tell, fake, call))
@@ -183,12 +190,38 @@ def run(given: argparse.Namespace) -> int:
         if fake is not None and script is not None:
             fake.endpoint.script = script
         announce(what, server.url, {} if fake is None else fake.environ)
-        while True:
-            try:
-                ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
-            except queue.Empty:
-                if watcher is not None and fake is not None and watcher.changed():
-                    _reload(watcher.path, fake, improvise=given.improvise, **played)
+        if given.until_stdin_closes:
+            when_stdin_closes(lambda: ended.put(_end))
+        with ready_file(given.ready_file, server.url), suppress(_Ended):
+            while True:
+                try:
+                    ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
+                except queue.Empty:
+                    if watcher is not None and fake is not None and watcher.changed():
+                        _reload(watcher.path, fake, improvise=given.improvise, **played)
+    return 0
+
+
+class _Ended(Exception):
+    """Raised in the main thread when the standard input has closed."""
+
+
+def _end() -> None:
+    raise _Ended
+
+
+def _how_played(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options for playing a recording. Raises UsageFailed if any arguments contradict each other."""
+    if given.reload and given.file is None:
+        raise UsageFailed("serve --reload needs the FILE that it watches")
+    if given.case is not None and given.file is not None:
+        raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
+    if given.case is not None and given.improvise:
+        raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
+    played = {name: value for name in _PLAYED if (value := getattr(given, name)) is not None}
+    if played and (given.file is None or given.file.suffix != ".jsonl"):
+        raise UsageFailed("serve: --match, --pace and --ignore are for a recording (.jsonl)")
+    return played
 
 
 def _tell(fake: ServerFake, call: Call) -> None:

@@ -13,7 +13,7 @@ from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, note
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
-from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
+from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.control_plane import ANSWERS, known_answer
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel
@@ -28,9 +28,7 @@ from converse_harness.errors import (
     ChangedHistory,
     ConverseHarnessError,
     DamagedData,
-    RefusedRequest,
     ReplyError,
-    UnexpectedCall,
 )
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
@@ -209,11 +207,15 @@ class Endpoint:
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
         """Return a note for each change to an earlier answer; with history="fail", add one error to `problems`."""
-        notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
-        if notes and self.history == "fail":
-            self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
+        changes = [*self.conversation.changes(call)]
+        texts = [changed_answer(call, each) for each in changes]
+        if changes and self.history == "fail":
+            self.problems.append(ChangedHistory("\n\n".join(texts) + "\n\n", KEEP_ANSWERS))
             return ()
-        return notes
+        return [
+            Note(each.kind, f"{text}\n\n{KEEP_ANSWERS.python}", call.number)
+            for each, text in zip(changes, texts, strict=True)
+        ]
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
@@ -284,17 +286,16 @@ class Endpoint:
         if known is not None:
             return operations.output_response(call.operation or "", known, self._request_id(call))
         if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
-            error, text = "ValidationException", failure_texts.unexpected_call(self.script, call)
+            error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
-            error, text = "UnknownOperationException", failure_texts.unknown_operation(call)
-        problem = UnexpectedCall(text)
+            error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
         self.problems.append(problem)
         return self._refused(call, str(problem).partition("\n")[0], error)
 
     def _note_refusal(self, call: Call, refusal: Refusal) -> None:
         """Add a refusal to `problems`, unless a block of the test expects it."""
         if not is_expected(self.expected, call, refusal):
-            problem = RefusedRequest(failure_texts.refused_request(call, refusal))
+            problem = failure_texts.refused_request(call, refusal)
             self.problems.append(problem)
             for block in self.expected:
                 block.misses(refusal, problem)
@@ -320,7 +321,7 @@ class Endpoint:
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
-        problem = UnexpectedCall(failure_texts.recorded_no_further(call))
+        problem = failure_texts.recorded_no_further(call)
         self.problems.append(problem)
         raise problem
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from converse_harness import bedrock
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
 
@@ -56,20 +56,27 @@ class Named:
     """
 
     answers: Callable[[Reply], bool]
-    otherwise: str
+    otherwise: Advice
 
 
 NAMED: Final[Mapping[str, Named]] = {
     "CountTokens": Named(
         lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
-        "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
-        'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+        Advice(
+            "only an error before the stream or a connection failure can, reply.throttled() for instance. For a "
+            'number of your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+            'only an error before the stream or a connection failure can, {"throttled": true} for instance.',
+        ),
     ),
     operations.OPERATION: Named(
         operations.can_apply,
-        "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error before "
-        'the stream or a connection failure. For an answer of your own use on_operation("ApplyGuardrail", lambda call: '
-        "{...the members of its output...}).",
+        Advice(
+            "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error "
+            "before the stream or a connection failure. For an answer of your own use "
+            'on_operation("ApplyGuardrail", lambda call: {...the members of its output...}).',
+            'only what a guardrail does can, {"guardrail_blocked": true} for instance, with its trace; or an error '
+            "before the stream or a connection failure.",
+        ),
     ),
 }
 
@@ -85,7 +92,7 @@ def check_answer(operation: str | None, reply: Reply) -> None:
     named = NAMED.get(operation or "")
     recorded = reply.recorded is not None and reply.recorded.operation == operation
     if named is not None and not recorded and not named.answers(reply):
-        raise ReplyError(f"{reply.summary} cannot answer {operation}: {named.otherwise}")
+        raise ReplyError(f"{reply.summary} cannot answer {operation}: ", named.otherwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +129,8 @@ class Condition:
             raise ReplyError(f"when(turn={self.turn!r}): a whole number; the first answer of a conversation is turn 1.")
         if self.operation is not None and self.operation not in (*SCRIPTED, *NAMED):
             raise ReplyError(
-                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}. For an operation that "
-                "is not scripted use on_operation()."
+                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}.",
+                Advice(" For an operation that is not scripted use on_operation().", ""),
             )
         if self.operation in NAMED:
             bedrock.operation(self.operation)  # raises NotInModel if the installed botocore lacks the operation

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness import bedrock
@@ -18,6 +18,7 @@ from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
+from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
 from converse_harness.secrets import mask
 
 _WIDTH: Final = 48
@@ -31,22 +32,67 @@ A transcript lists every call.
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations `on_operation` can answer."""
 
-_ADVICE: Final = {
-    "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
-    'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
-    "tool loop": "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
-    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
-    "retry": "The client repeated a call that had failed. Script the failure as often as it tries,\n"
-    "for instance reply.throttled().times(3), and what comes after it.   More: converse-harness docs scripting retries",
-    "another turn": "The agent asked once more than the script expects. Add a reply for it, or use\n"
-    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
-    "no condition met": "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
-    "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked",
+_IN_JSON: Final = "   More: converse-harness docs control-api what-fails-a-test"
+
+_ADVICE: Final[Mapping[str, Advice]] = {
+    "nothing scripted": Advice(
+        "Nothing is scripted. Say what the model answers before the agent runs:\n"
+        'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
+        f'Nothing is scripted. Open the fake with what the model answers:\n"script": [{{"text": "..."}}]{_IN_JSON}',
+    ),
+    "tool loop": Advice(
+        "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
+        'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
+        "The agent went round its tool loop once more than the script expects. Add a reply for it, or give\n"
+        f'"always": {{"text": "..."}} for "any number of times".{_IN_JSON}',
+    ),
+    "retry": Advice(
+        "The client repeated a call that had failed. Script the failure as often as it tries,\n"
+        "for instance reply.throttled().times(3), and what comes after it.   "
+        "More: converse-harness docs scripting retries",
+        "The client repeated a call that had failed. Script the failure as often as it tries,\n"
+        f'for instance {{"throttled": true, "times": 3}}, and what comes after it.{_IN_JSON}',
+    ),
+    "another turn": Advice(
+        "The agent asked once more than the script expects. Add a reply for it, or use\n"
+        'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
+        "The agent asked once more than the script expects. Add a reply for it, or give\n"
+        f'"always": {{"text": "..."}} for "any number of times".{_IN_JSON}',
+    ),
+    "no condition met": Advice(
+        "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+        "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked",
+        "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+        f'everything else with "always": {{"text": "..."}}.{_IN_JSON}',
+    ),
+    "refused": Advice(
+        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels',
+        '"rules": "off", or "warn", where the fake is opened.   More: converse-harness docs rules levels',
+    ),
+    "unused": Advice(
+        "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
+        'the whole test: @pytest.mark.converse(unused="allow").   '
+        "More: converse-harness docs scripting unused-replies",
+        'Remove what the test does not need, add "optional": true to a reply that may stay unused, or open the fake\n'
+        f'with "unused": "allow".{_IN_JSON}',
+    ),
+    "other path": Advice(
+        "it is fake.url, with nothing added. Other services of Bedrock are not answered.   "
+        "More: converse-harness docs server clients-find-it-by-their-environment",
+        "it is the `url` of the fake, with nothing added. Other services of Bedrock are not answered.   "
+        "More: converse-harness docs server clients-find-it-by-their-environment",
+    ),
 }
 
+_NOT_OVER_HTTP: Final = (
+    "The control API scripts no other operation. Give the client of that operation a double of its own, or another "
+    f"endpoint.{_IN_JSON}"
+)
+"""The advice for an operation that only Python can answer."""
 
-def unexpected_call(script: Script, call: Call) -> str:
-    """The message for a call that has no reply."""
+
+def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
+    """The error for a call that has no reply."""
     missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
@@ -59,27 +105,27 @@ def unexpected_call(script: Script, call: Call) -> str:
         first, advice = f"call {call.number} has no reply left.", "retry"
     else:
         first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
-    return mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n{_ADVICE[advice]}")
+    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), _ADVICE[advice])
 
 
-def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
-    """Return the message for a call that matches no recorded exchange. It lists the reasons and the other replies."""
+def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedCall:
+    """Return the error for a call that matches no recorded exchange. It lists the reasons and the other replies."""
     head = _arrived([call])
     if describe(script, recordings=False):
         head += f"\n{_scripted(script, call, recordings=False)}"
     if len(missed) == 1:
-        return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
+        return UnexpectedCall(mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}"))
     first = f"call {call.number} matches no exchange of {len(missed)} recordings."
-    return mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed))))
+    return UnexpectedCall(mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed)))))
 
 
-def refused_request(call: Call, refusal: Refusal) -> str:
-    """Return the message for a request that Bedrock would refuse; it contains the evidence for the rule."""
-    return mask(
+def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
+    """Return the error for a request that Bedrock would refuse; it contains the evidence for the rule."""
+    text = mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
         "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
-        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
     )
+    return RefusedRequest(text, _ADVICE["refused"])
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
@@ -101,15 +147,15 @@ def _evidence(call: Call, refusal: Refusal) -> str:
     return "\n".join(f"{title:<10}{text}" for title, text in rows)
 
 
-def unknown_operation(call: Call) -> str:
-    """The message for a call of an operation that is not scripted, with advice on how to answer the operation."""
+def unknown_operation(call: Call) -> UnexpectedCall:
+    """The error for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
-        return mask(
+        text = mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
             f"{_arrived([call])}\n\n"
-            "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
-            "Bedrock are not answered.   More: converse-harness docs server clients-find-it-by-their-environment"
+            "Look at the endpoint URL that the client was given: "
         )
+        return UnexpectedCall(text, _ADVICE["other path"])
     handled = (
         f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
         "   More: converse-harness docs scripting other-operations"
@@ -121,9 +167,9 @@ def unknown_operation(call: Call) -> str:
             f"{handled}"
         )
     answered = ", ".join((*SCRIPTED, *NAMED, *ANSWERS))
-    return mask(
-        f"{call.operation} is not scripted: the fake answers {answered}.\n\n"
-        f"{_arrived([call])}\n\n{no_handler(call.operation) or handled}"
+    return UnexpectedCall(
+        mask(f"{call.operation} is not scripted: the fake answers {answered}.\n\n{_arrived([call])}\n\n"),
+        Advice(mask(no_handler(call.operation) or handled), _NOT_OVER_HTTP),
     )
 
 
@@ -156,26 +202,23 @@ def no_handler(operation: str) -> str | None:
     return None
 
 
-def recorded_no_further(call: Call) -> str:
-    """The message for a client that continues to read at the point where the recorded client disconnected."""
-    return mask(
-        f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
-        "there, so what comes after is not known.\n\n"
-        f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
+def recorded_no_further(call: Call) -> UnexpectedCall:
+    """The error for a client that continues to read at the point where the recorded client disconnected."""
+    return UnexpectedCall(
+        mask(
+            f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
+            "there, so what comes after is not known.\n\n"
+            f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
+        )
     )
 
 
-def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> str:
-    """The message for replies that no call used."""
+def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> UnusedReplies:
+    """The error for replies that no call used."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
-    advice = (
-        "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
-        'the whole test: @pytest.mark.converse(unused="allow").   '
-        "More: converse-harness docs scripting unused-replies"
-    )
-    return mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n{advice}")
+    return UnusedReplies(mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n"), _ADVICE["unused"])
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:

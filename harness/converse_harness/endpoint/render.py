@@ -127,7 +127,7 @@ class Renderer:
             changes.append((placement, change))
             if change is None and not streams:
                 raise ReplyError(
-                    f"{reply.summary}: only a stream can be broken by faults.{placement.fault.name}, and the client "
+                    f"{reply.summary}: only a stream can be broken by {placement.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
         prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)

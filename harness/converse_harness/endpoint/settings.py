@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 
 
 class Allowed(NamedTuple):
@@ -16,6 +16,8 @@ class Allowed(NamedTuple):
 
     test: Callable[[Any], bool]
     said: str
+    in_json: str = ""
+    """The text for callers of the control API, if it differs."""
 
 
 def _whole(least: int | None = None) -> Callable[[object], bool]:
@@ -42,18 +44,29 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
     "seed": Allowed(_whole(), "it is a whole number."),
     "unused": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
     "unexpected": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "sleeps": Allowed(lambda value: isinstance(value, bool), "it is True or False."),
+    "sleeps": Allowed(lambda value: isinstance(value, bool), "it is True or False.", "it is true or false."),
     "rules": Allowed(_one_of(*LEVELS), f"one of {_listed(LEVELS)}."),
     "history": Allowed(_one_of(*HISTORY_LEVELS), f"one of {_listed(HISTORY_LEVELS)}."),
-    "keep_calls": Allowed(_or_none(_whole(1)), "it is a whole number from 1, or None to keep all calls."),
+    "keep_calls": Allowed(
+        _or_none(_whole(1)),
+        "it is a whole number from 1, or None to keep all calls.",
+        "it is a whole number from 1, or null to keep all calls.",
+    ),
     "models": Allowed(
         _or_none(_is_models),
         'it maps globs of model ids to model ids, as {"arn:*": "us.amazon.nova-lite-v1:0"}, or is None.',
+        'it maps globs of model ids to model ids, as {"arn:*": "us.amazon.nova-lite-v1:0"}, or is null.',
     ),
     "cache_minimum": Allowed(
-        _or_none(_whole(0)), "it is a whole number of tokens from 0, or None for each model's own minimum."
+        _or_none(_whole(0)),
+        "it is a whole number of tokens from 0, or None for each model's own minimum.",
+        "it is a whole number of tokens from 0, or null for each model's own minimum.",
     ),
-    "attempts": Allowed(_or_none(_whole(1)), "it is a whole number from 1, or None for what each client is set to."),
+    "attempts": Allowed(
+        _or_none(_whole(1)),
+        "it is a whole number from 1, or None for what each client is set to.",
+        "it is a whole number from 1, or null for what each client is set to.",
+    ),
 }
 """Maps each setting to its allowed values."""
 
@@ -70,7 +83,7 @@ def check_settings(given: Mapping[str, object], by: str = "") -> None:
             hint = f"did you mean {close}=? " if close else ""
             raise ReplyError(f"{came}no setting has this name. {hint}Settings: {_names()}.")
         if not ALLOWED[name].test(value):
-            raise ReplyError(f"{came}{ALLOWED[name].said}")
+            raise ReplyError(came, Advice(ALLOWED[name].said, ALLOWED[name].in_json or ALLOWED[name].said))
 
 
 def _names() -> str:

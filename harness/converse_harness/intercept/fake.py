@@ -18,7 +18,7 @@ from converse_harness.endpoint.failure_texts import shortened, transcript, unuse
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
 from converse_harness.endpoint.settings import check_settings
-from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall, UnusedReplies
+from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall
 from converse_harness.intercept import observers
 from converse_harness.intercept.children import refused
 from converse_harness.intercept.clients import KEYS
@@ -201,7 +201,7 @@ class Fake(Scripting):
         replacement = observers.replacements[-1]
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
-        return [UnusedReplies(unused_replies(self.endpoint.script, self.calls.all, unused))] if unused else []
+        return [unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else []
 
     # Methods for transports
 

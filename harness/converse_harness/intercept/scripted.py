@@ -11,7 +11,6 @@ from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.failure_texts import unused_replies
 from converse_harness.endpoint.script import Queue, Responder, Slot
-from converse_harness.errors import UnusedReplies
 from converse_harness.secrets import mask
 
 Lock = AbstractContextManager[object]
@@ -50,11 +49,11 @@ class Scripted:
     ) -> None:
         with self._lock:
             left = [slot for slot in self._slots if slot.unused]
-            message = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else ""
+            unused = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else None
             for queue in self._queues:
                 queue.remove(self._slots)
-        if message and error is None:
-            raise UnusedReplies(message)
+        if unused is not None and error is None:
+            raise unused
 
     def __repr__(self) -> str:
         total = sum(slot.uses or 1 for slot in self._slots)

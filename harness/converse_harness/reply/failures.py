@@ -8,7 +8,7 @@ from typing import Any, Final, overload
 from converse_harness import bedrock, faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
 from converse_harness.bedrock.findings import shown
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
@@ -261,15 +261,15 @@ def unknown_operation(message: str | None = None) -> Reply:
 def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:
     if type(wording) is not str or wording not in wordings:  # a value of another type may not be hashable
         raise ReplyError(
-            f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use "
-            f"{_OWN_WORDS[function]}."
+            f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use ",
+            _OWN_WORDS[function],
         )
     return wordings[wording]
 
 
-_OWN_WORDS: Final = {
-    "throttled": "reply.throttled(message)",
-    "context_overflow": "reply.validation_error(message)",
+_OWN_WORDS: Final[Mapping[str, Advice]] = {
+    "throttled": Advice("reply.throttled(message).", '{"throttled": {"message": "..."}}.'),
+    "context_overflow": Advice("reply.validation_error(message).", '{"validation_error": "..."}.'),
 }
 
 

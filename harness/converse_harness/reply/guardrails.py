@@ -10,7 +10,7 @@ from converse_harness.bedrock import guardrails as rails
 from converse_harness.bedrock.cutting import cut_text
 from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.bedrock.findings import is_object, shown
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
@@ -186,7 +186,8 @@ def _assess(
         if action != "NONE" and action not in rails.actions(known):
             raise ReplyError(
                 f"policy={policy!r} cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. What a "
-                "guardrail only tells is reply.guardrail_passed(text, policy=...)."
+                "guardrail only tells is ",
+                Advice("reply.guardrail_passed(text, policy=...).", "guardrail_passed."),
             )
     elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
         assessment = dict(policy)
@@ -198,8 +199,10 @@ def _assess(
     happened = rails.done(assessment) - {"NONE"}
     if action == "NONE" and happened:
         raise ReplyError(
-            f"guardrail_passed: policy has a finding that is {', '.join(sorted(happened))}. Use "
-            "reply.guardrail_blocked or reply.guardrail_masked for it."
+            f"guardrail_passed: policy has a finding that is {', '.join(sorted(happened))}. Use ",
+            Advice(
+                "reply.guardrail_blocked or reply.guardrail_masked for it.", "guardrail_blocked or guardrail_masked."
+            ),
         )
     if action != "NONE" and rails.REASONS[action] != rails.reason(assessment):
         raise ReplyError(

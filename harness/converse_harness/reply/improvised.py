@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol
 
 from converse_harness.bedrock.findings import is_array, shown
 from converse_harness.bedrock.rules.schemas import OUTPUT
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
@@ -112,7 +112,11 @@ class Improvised:
         except Unsatisfied as reason:
             raise ReplyError(
                 f"no input is improvised for the tool {name!r}: in its inputSchema, {reason}. Correct the schema; or "
-                f"leave the tool out with tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}"
+                "leave the tool out with ",
+                Advice(
+                    f"tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}",
+                    f'"tools": [...], or script its use: {{"tool_use": {{"name": "{name}", "input": ...}}}}.{_MORE}',
+                ),
             ) from None
 
     def _text(self, turn: _UserTurn) -> str:
@@ -128,7 +132,8 @@ class Improvised:
             except Unsatisfied as reason:
                 raise ReplyError(
                     f"no answer is improvised for the outputConfig: in {OUTPUT}, {reason}. Correct the schema, or "
-                    f"script the answer: reply.json({{...}}).{_MORE}"
+                    "script the answer: ",
+                    Advice(f"reply.json({{...}}).{_MORE}", f'{{"json": ...}}.{_MORE}'),
                 ) from None
             return json.dumps(value, ensure_ascii=False)
         used = f" after {_listed(dict.fromkeys(turn.used))}" if turn.used else ""

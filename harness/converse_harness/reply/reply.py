@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, overload
 from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.bedrock.findings import is_number, shown
-from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.literals import StreamException
@@ -107,7 +107,8 @@ class Reply:
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
                 f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
-                "For one that is not in the model pass strict=False."
+                "For one that is not in the model ",
+                Advice("pass strict=False.", 'add "strict": false.'),
             )
         _check_name(call, exception)
         shape = exception[:1].upper() + exception[1:]
@@ -251,7 +252,7 @@ class Reply:
             able = placement.fault.transports
             if transport is not None and transport not in able:
                 raise ReplyError(
-                    f"{self.summary}: the {transport} transport cannot express faults.{placement.fault.name}. "
+                    f"{self.summary}: the {transport} transport cannot express the fault {placement.fault.name}. "
                     f"Transports that can: {', '.join(each for each in TRANSPORTS if each in able)}."
                 )
 

@@ -22,7 +22,7 @@ from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.script import describe
-from converse_harness.errors import ConverseHarnessError, ReplyError
+from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
 from converse_harness.intercept.fake import Settings
 from converse_harness.json_values import is_deeper
 from converse_harness.secrets import mask
@@ -87,7 +87,7 @@ class ControlApi:
         try:
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
-            raise ControlRefused(str(error)) from error
+            raise ControlRefused(error.in_json) from error
         for part in scripting:
             part.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
@@ -101,10 +101,10 @@ class ControlApi:
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Close a fake, and report the problems that must fail the test."""
-        fake = self._fake(id)
+        """Close a fake, and report the problems that must fail the test; unused replies unless it `failed` already."""
+        fake, failed = self._fake(id), _failed(request)
         fake.close()
-        failures = fake.failures()
+        failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
         problems = [_problem_text(each) for each in failures]
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
 
@@ -226,9 +226,9 @@ def _page(request: Request) -> tuple[int, int]:
     return after, limit
 
 
-def _query(request: Request) -> dict[str, str]:
+def _query(request: Request, names: Sequence[str] = (*_PAGE, _OPERATION)) -> dict[str, str]:
     given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
-    known(given, [*_PAGE, _OPERATION], "the query")
+    known(given, names, "the query")
     return given
 
 
@@ -243,6 +243,15 @@ def _asked_for(request: Request, calls: Calls) -> Calls:
         raise ControlRefused(
             f'{_OPERATION} in the query: {error} For the calls of every operation it is "all".'
         ) from None
+
+
+def _failed(request: Request) -> bool:
+    """Return whether the query says that the test failed already. Raises ControlRefused."""
+    given = _query(request, ["failed"])
+    value = given.get("failed", "false")
+    if value not in ("true", "false"):
+        raise ControlRefused(f"failed in the query is {value!r}; it must be true or false: whether the test failed.")
+    return value == "true"
 
 
 def _call_json(call: Call) -> dict[str, Any]:
@@ -310,6 +319,7 @@ def _unused(fake: ServerFake) -> list[str]:
 
 
 def _problem_text(problem: Exception) -> str:
-    """Return an exception's message with secrets masked. The exception's type comes first unless it is our own."""
-    name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
-    return mask(f"{name}{problem}")
+    """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
+    if isinstance(problem, ConverseHarnessError):
+        return mask(problem.in_json)
+    return mask(f"{type(problem).__name__}: {problem}")

@@ -124,7 +124,7 @@ def _fault(value: Any, _: object, path: str) -> Fault:
     try:
         return fault.lasting(given["lasting"])
     except ReplyError as error:
-        raise ControlRefused(f"{path}: {error}") from error
+        raise ControlRefused(f"{path}: {error.in_json}") from error
 
 
 def _pattern(value: Any, _: object, path: str) -> TimedPattern:

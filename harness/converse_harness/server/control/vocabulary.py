@@ -156,7 +156,7 @@ def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str
     try:
         return function(*positional, **arguments)
     except ReplyError as error:
-        raise ControlRefused(_located(str(error), name, word, path)) from error
+        raise ControlRefused(_located(error.in_json, name, word, path)) from error
 
 
 def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def _when(value: object, path: str) -> ScriptPart:
     try:
         Queue(path, Condition(**condition)).add([*replies, *always])
     except ReplyError as error:
-        raise ControlRefused(f"{path}: {error}") from error
+        raise ControlRefused(f"{path}: {error.in_json}") from error
     return ScriptPart(condition, replies, always)
 
 
