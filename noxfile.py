@@ -144,7 +144,7 @@ def typing(session: nox.Session) -> None:
 
 @nox.session(python="3.11", venv_backend="uv")
 def floor(session: nox.Session) -> None:
-    """The lowest versions that pyproject.toml allows of what it needs, botocore 1.40.0 for one, on the oldest Python."""
+    """The lowest versions that pyproject.toml allows, as botocore 1.40.0 and pytest 8.2, on the oldest Python."""
     install(session, "--resolution", "lowest-direct", *DEPENDENCIES, *TEST_TOOLS)
     session.run(*PYTEST, *(session.posargs or (*DEFAULT_TIER, *FLOOR_SUITES)))
 
