@@ -23,6 +23,9 @@ Strings = st.SearchStrategy[str]
 _ANYTHING: Final = r"[\s\S]*"
 """A pattern that matches every string."""
 
+_BEYOND_ASCII: Final = re.compile(r"\\[uSWD]|\[\^")
+"""Matches in a pattern what stands for characters beyond ASCII."""
+
 
 @cache
 def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
@@ -38,8 +41,8 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
     if readable is None:
         return st.text(min_size=low, max_size=high)
     texts = st.from_regex(readable, fullmatch=True)
-    if r"\u" in readable.pattern:
-        # Draw without re.ASCII, then filter: before 6.153, hypothesis applied this flag to literals, too.
+    if _BEYOND_ASCII.search(readable.pattern):
+        # Draw without re.ASCII, then filter: before 6.153, hypothesis drew only ASCII characters because of this flag.
         texts = st.from_regex(re.compile(readable.pattern), fullmatch=True).filter(readable.fullmatch)
     return _of_length(texts, low, high)
 

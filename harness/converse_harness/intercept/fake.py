@@ -59,7 +59,7 @@ _times_opened = 0
 
 _NOT_OPEN: Final = (
     "{fake} is scripted and answers nobody: clients reach the service itself. Open it first, `with fake_converse() as "
-    "fake:`, and script it in there; or give the replies to fake_converse(...)."
+    "fake:`, and script it in there; or give the replies to fake_converse(...).   More: converse-harness docs fixtures"
 )
 
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
