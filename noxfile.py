@@ -16,6 +16,7 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
+DEPENDENCIES = PROJECT["project"]["dependencies"]
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
 DEFAULT_TIER = ("--tier", "default")  # said, so that no clock runs: the README's second command has the one of CI
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
@@ -49,7 +50,6 @@ REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """Clients of the matrix; boto3 comes with each."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
-OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
     "converse = converse_harness.plugin",
     "converse = converse_strategies.entry:register",
@@ -143,10 +143,10 @@ def typing(session: nox.Session) -> None:
     session.run("python", "tests/typing/check.py")
 
 
-@nox.session
+@nox.session(python="3.11", venv_backend="uv")
 def floor(session: nox.Session) -> None:
-    """The oldest botocore that is supported."""
-    install(session, *TEST_TOOLS, *OLDEST_BOTO)
+    """The lowest versions that pyproject.toml allows, as botocore 1.40.0 and pytest 8.2, on the oldest Python."""
+    install(session, "--resolution", "lowest-direct", *DEPENDENCIES, *TEST_TOOLS)
     session.run(*PYTEST, *(session.posargs or (*DEFAULT_TIER, *FLOOR_SUITES)))
 
 

@@ -132,8 +132,9 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         *map(session, ("coverage", "slow")),
         # The README's command is the default tier on the oldest Python, coverage on the newest.
         *(session(f"tests-{version}", version) for version in VERSIONS if version not in (oldest, newest)),
-        *map(session, ("typing", "floor", "aiobotocore", "neighbours", "rehearsal", "badday", "plugins", "litellm")),
-        session("network"),
+        session("typing"),
+        session("floor", "3.11"),
+        *map(session, ("aiobotocore", "neighbours", "rehearsal", "badday", "plugins", "litellm", "network")),
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
         session("javascript", lacks=node),
         session("smithy", "3.12"),

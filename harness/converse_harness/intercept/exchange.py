@@ -133,7 +133,7 @@ class RefusingFake:
 
 GIVE_ENVIRON: Final = (
     "A fake answers in its own process only. Give the child the loopback server: use the fixture `converse_server` and "
-    "put `fake.environ` into the child's environment"
+    "put `fake.environ` into the child's environment.   More: converse-harness docs guard children"
 )
 FORKED = (
     "a call to Bedrock from process {child}, which was forked from process {parent} while a converse-harness fake was "
@@ -142,12 +142,13 @@ FORKED = (
 CLOSED_MEANWHILE = (
     "a call to Bedrock that began while a converse-harness fake was open made another attempt after that fake had "
     "closed. It is refused, because the next stop would be the network. Let the call end inside the `with` block (join "
-    "its thread, await its task), or open the fake around all of it"
+    "its thread, await its task), or open the fake around all of it.   More: converse-harness docs guard"
 )
 OUTLIVED = (
     "thread {name!r} made a call to Bedrock after the converse-harness fake under which it was started (or called) had "
     "closed, and no other fake is open. It is refused, because the next stop would be the network. Join the thread "
-    "inside the `with` block or the test, or open a new fake for what it still does"
+    "inside the `with` block or the test, or open a new fake for what it still does.   More: converse-harness docs "
+    "guard children"
 )
 
 

@@ -41,7 +41,7 @@ _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.co
 _BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
     "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
-    "{transport}"
+    "{transport}.   More: converse-harness docs guard"
 )
 
 

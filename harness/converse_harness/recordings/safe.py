@@ -17,7 +17,8 @@ _SHOWN: Final = 10
 
 _ADVICE: Final = (
     "Have it replaced (a line `pattern => replacement` under converse_redact in pytest's configuration, or "
-    "Redaction(replacements=...)), or record with a test value in its place."
+    "Redaction(replacements=...)), or record with a test value in its place.   More: converse-harness docs recording "
+    "what-is-never-written"
 )
 
 
