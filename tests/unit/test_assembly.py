@@ -291,7 +291,7 @@ def test_the_family_of_a_model_id(model_id: str, family: str) -> None:
             ),
         ),
         (
-            [{"toolResult": {"toolUseId": "t", "content": [{"image": {}}]}}],
+            [{"toolResult": {"toolUseId": "t", "content": [{"image": {"format": "png", "source": {"bytes": b"a"}}}]}}],
             (
                 "content[0].toolResult.content has 'image', which has no delta in AWS's model; a streamed tool result "
                 "holds text and json."

@@ -81,7 +81,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     if name in shapes:
         bedrock.check(name, body, root=name)
     else:
-        check_json("error", name, body)
+        check_json(name, body)
     return Reply(ErrorBody(name, given, body))
 
 

@@ -110,14 +110,15 @@ def each_event(call: str, events: object) -> Iterator[Mapping[str, Any]]:
         yield event
 
 
-def check_json(call: str, name: str, members: Mapping[str, object]) -> None:
+def check_json(name: str, members: Mapping[str, object]) -> None:
     """Raise ReplyError unless the members of an error or exception are JSON, with a str as the message."""
-    check_text(call, message=members["message"])
+    if not isinstance(members["message"], str):
+        raise ReplyError(f"{name}.message is {shown(members['message'])}; it must be a str.")
     for member, value in members.items():
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as problem:
-            raise ReplyError(f"{call}: {name}.{member} is {shown(value)}, which is no JSON: {problem}.") from None
+            raise ReplyError(f"{name}.{member} is {shown(value)}, which is no JSON: {problem}.") from None
 
 
 def members(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
