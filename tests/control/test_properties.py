@@ -146,6 +146,7 @@ def written_both_ways(draw: st.DrawFn) -> Drawn:
 def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
     match word:
         case "text":
+            more: Any
             text, more = draw(words), {"stop_reason": draw(st.sampled_from(["end_turn", "max_tokens"]))}
             return {"text": text, "pieces": [text], **more}, reply.text(text, pieces=[text], **more)
         case "tool_use":

@@ -11,6 +11,7 @@ from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Endpoint, Reply, ReplyError, bedrock, reply
 from converse_harness.bedrock.families import CLIENTS, ERRORS, OVERFLOWS, OWN_WORDING, RECORDED, REPORTED, THROTTLES
+from converse_harness.literals import OverflowWording, ThrottleWording
 from converse_harness.stream.http import Request
 
 QUESTION = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
@@ -128,13 +129,13 @@ def test_when_to_retry_is_printed_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("name", OVERFLOWS)
-def test_a_wording_of_a_context_overflow(name: str) -> None:
+def test_a_wording_of_a_context_overflow(name: OverflowWording) -> None:
     status, _, body = travels(reply.context_overflow(name))
     assert (status, json.loads(body)) == (400, {"message": OVERFLOWS[name].message})
 
 
 @pytest.mark.parametrize("name", THROTTLES)
-def test_a_wording_of_throttling(name: str) -> None:
+def test_a_wording_of_throttling(name: ThrottleWording) -> None:
     status, _, body = travels(reply.throttled(wording=name))
     assert (status, json.loads(body)) == (429, {"message": THROTTLES[name].message})
 

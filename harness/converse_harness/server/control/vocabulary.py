@@ -86,14 +86,10 @@ def _reasoning(
 
 def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool = True) -> Reply:
     """`reply.response`, with blobs in base64 as in all JSON."""
-    if isinstance(response, Mapping):
-        events = response.get("stream", response)
-        whole = bedrock.from_json("ConverseResponse", response) if events is response else events
-    else:
-        whole = response
-    if is_array(whole):
-        whole = [bedrock.from_json("ConverseStreamOutput", event) for event in whole]
-    return reply.response(whole, strict=strict)
+    given: Any = response.get("stream", response) if isinstance(response, Mapping) else response
+    if is_array(given):
+        return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
+    return reply.response(bedrock.from_json("ConverseResponse", given), strict=strict)
 
 
 REPLIES: Final[Mapping[str, Word]] = {
