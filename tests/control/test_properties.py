@@ -118,6 +118,9 @@ EVENTS: list[dict[str, object]] = [
 
 _CITATION: dict[str, object] = {"title": "forecast", "location": {"documentChar": {"documentIndex": 0}}}
 AS_WRITTEN: dict[str, tuple[object, Reply]] = {
+    "reasoning": ("hm", reply.reasoning("hm")),
+    "tool_uses": ([["a", {"x": 1}], "b"], reply.tool_uses(("a", {"x": 1}), "b")),
+    "response": (EVENTS, reply.events(EVENTS)),
     "cited": (["18 °C", _CITATION, " today"], reply.cited("18 °C", _CITATION, " today")),
     "guardrail_blocked": ({"policy": "pii", "side": "input"}, reply.guardrail_blocked(policy="pii", side="input")),
     "guardrail_masked": ("I am {NAME}.", reply.guardrail_masked("I am {NAME}.")),
@@ -143,6 +146,7 @@ def written_both_ways(draw: st.DrawFn) -> Drawn:
 def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
     match word:
         case "text":
+            more: Any
             text, more = draw(words), {"stop_reason": draw(st.sampled_from(["end_turn", "max_tokens"]))}
             return {"text": text, "pieces": [text], **more}, reply.text(text, pieces=[text], **more)
         case "tool_use":

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, bedrock, chunk, reply
 from converse_harness.bedrock.cutting import cut_text, cut_tool_input, reasoning_runs, spell_tool_input
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Spelling, ToolInput, family_of
+from converse_harness.literals import StopReason, StreamException
 from converse_harness.stream.chunk import STREAMABLE, default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import check_order
 from converse_harness.stream.http import Request
@@ -291,7 +292,7 @@ def test_the_family_of_a_model_id(model_id: str, family: str) -> None:
             ),
         ),
         (
-            [{"toolResult": {"toolUseId": "t", "content": [{"image": {}}]}}],
+            [{"toolResult": {"toolUseId": "t", "content": [{"image": {"format": "png", "source": {"bytes": b"a"}}}]}}],
             (
                 "content[0].toolResult.content has 'image', which has no delta in AWS's model; a streamed tool result "
                 "holds text and json."
@@ -419,7 +420,11 @@ class Raw:
     st.data(),
 )
 def test_botocore_and_the_validator_accept_whatever_a_reply_sends(
-    content: list[dict[str, Any]], model_id: str, stop_reason: str, exception: str | None, data: st.DataObject
+    content: list[dict[str, Any]],
+    model_id: str,
+    stop_reason: StopReason,
+    exception: StreamException | None,
+    data: st.DataObject,
 ) -> None:
     written = reply.message(*content, stop_reason=stop_reason)
     if exception is not None:

@@ -370,7 +370,7 @@ def test_half_of_the_events_come_before_it_if_nothing_is_said() -> None:
 
 ONE = reply.text("one")
 NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
-    (ONE, "reset", {}, "broken('reset'): a fault by its name, for instance faults.reset."),
+    (ONE, "reset", {}, "broken('reset'): it must be a fault by its name, for instance faults.reset."),
     (ONE, faults.reset, {"after": 9}, "broken(reset, after=9): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": -1}, "broken(reset, after=-1): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": "1"}, "broken(reset, after='1'): this reply has 5 events; 0 to 5."),
@@ -513,14 +513,15 @@ def test_an_error_frame_is_a_500_where_there_is_no_stream() -> None:
 
 
 NO_NAME = (
-    "a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header x-amzn-ErrorType."
+    "its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
+    "x-amzn-ErrorType."
 )
 NO_FAILURES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("error_frame_after", (1, "Zürich"), {}, f"error_frame_after(1, 'Zürich'): {NO_NAME}"),
     ("error_frame_after", (1, ""), {}, f"error_frame_after(1, ''): {NO_NAME}"),
     ("error_frame_after", (1, "A\r\nB: c"), {}, f"error_frame_after(1, 'A\\r\\nB: c'): {NO_NAME}"),
-    ("error_frame_after", (1, "A", ""), {}, "error_frame_after(message=''): a text that is not empty."),
-    ("error_frame_after", (1, "A", 5), {}, "error_frame_after(message=5): a text that is not empty."),
+    ("error_frame_after", (1, "A", ""), {}, "error_frame_after(message=''): it must not be empty."),
+    ("error_frame_after", (1, "A", 5), {}, "error_frame_after(message=5): it must be a str; it is of the type int."),
     (
         "error_frame_after",
         (9,),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Endpoint, Reply, ReplyError, bedrock, chunk, reply
+from converse_harness.literals import StopReason
 from converse_harness.stream.chunk import CUT_OFF, estimate_tokens
 from converse_harness.stream.http import Request
 
@@ -54,7 +55,7 @@ def test_pieces_that_are_not_the_input_are_refused(pieces: Sequence[str]) -> Non
 
 @pytest.mark.parametrize("reason", [reason for reason in CUT_OFF if reason in bedrock.enum("StopReason")])
 @pytest.mark.parametrize("spelling", [TEXT, '{"city":"Zürich"}', '{"city": "Z\\u00fcrich"}'])
-def test_what_is_cut_off_may_end_anywhere_in_its_last_tool_input(spelling: str, reason: str) -> None:
+def test_what_is_cut_off_may_end_anywhere_in_its_last_tool_input(spelling: str, reason: StopReason) -> None:
     for end in range(len(spelling) + 1):
         assert pieces_of(reply.tool_use("look_up", CITY, pieces=[spelling[:end]], stop_reason=reason)) == [
             spelling[:end]

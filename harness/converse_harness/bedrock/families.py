@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from converse_harness.bedrock.models import cut_as
-from converse_harness.literals import OverflowWording, ThrottleWording
 
 Lengths = tuple[int, ...]
 """The lengths of consecutive deltas in characters; the sequence repeats after its last length."""
@@ -139,7 +138,7 @@ CLIENTS: Final = ("strands-agents", "langchain-aws", "litellm", "pydantic-ai")
 _ALL: Final = frozenset(CLIENTS)
 _MODEL: Final = "The model returned the following errors: "
 
-THROTTLES: Final[Mapping[ThrottleWording, Wording]] = {
+THROTTLES: Final[Mapping[str, Wording]] = {
     "requests": Wording("Too many requests, please wait before trying again.", REPORTED, "lobehub/lobehub#3994"),
     "tokens": Wording("Too many tokens, please wait before trying again.", REPORTED, "strands-agents/agent-builder#31"),
     "tokens_per_day": Wording(
@@ -148,7 +147,7 @@ THROTTLES: Final[Mapping[ThrottleWording, Wording]] = {
 }
 """The messages of a ThrottlingException, by the exceeded quota."""
 
-OVERFLOWS: Final[Mapping[OverflowWording, Overflow]] = {
+OVERFLOWS: Final[Mapping[str, Overflow]] = {
     "input_too_long": Overflow(
         "Input is too long for requested model.", REPORTED, "aws-samples/bedrock-chat#95", recognised_by=_ALL
     ),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.beyond import MayBeAbsent
 from converse_harness.errors import ReplyError
-from converse_harness.literals import GuardrailPolicy, GuardrailSide
+from converse_harness.literals import GuardrailSide
 
 BOTH: Final[tuple[GuardrailSide, ...]] = ("input", "output")
 _OUTPUT: Final[tuple[GuardrailSide, ...]] = ("output",)
@@ -33,7 +33,7 @@ class Policy:
     finding: Mapping[str, Any]
 
 
-POLICIES: Final[Mapping[GuardrailPolicy, Policy]] = {
+POLICIES: Final[Mapping[str, Policy]] = {
     "topic": Policy("topicPolicy", "topics", BOTH, "topicPolicyUnits", {"name": "Investment advice", "type": "DENY"}),
     "content": Policy(
         "contentPolicy",

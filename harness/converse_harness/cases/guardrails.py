@@ -11,7 +11,7 @@ from converse_harness.bedrock import guardrails as rails
 from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case
 from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.cases.tools import TOOL
-from converse_harness.literals import BlockingPolicy
+from converse_harness.literals import BlockingPolicy, GuardrailPolicy
 from converse_harness.reply.reply import Reply
 
 _SHOW: Final = "Show the guardrail's message; take what was blocked out of the history, or it is blocked again."
@@ -90,7 +90,7 @@ def policy_cases() -> Iterator[Case]:
             RECORDED if name == "topic" else GUIDE,
             partial(reply.guardrail_blocked, policy=cast("BlockingPolicy", name))
             if blocks
-            else partial(reply.guardrail_passed, ANSWER, policy=name),
+            else partial(reply.guardrail_passed, ANSWER, policy=cast("GuardrailPolicy", name)),
             (f"GuardrailAssessment.{policy.member}",),
         )
 

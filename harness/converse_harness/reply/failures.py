@@ -81,7 +81,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     if name in shapes:
         bedrock.check(name, body, root=name)
     else:
-        check_json("error", name, body)
+        check_json(name, body)
     return Reply(ErrorBody(name, given, body))
 
 
@@ -178,10 +178,6 @@ def model_error(
     500
     """
     given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
-    for member, argument in (("originalStatusCode", "original_status_code"), ("resourceName", "resource_name")):
-        if given[member] is not None:
-            shape = bedrock.member("ModelErrorException", member).name
-            bedrock.check(shape, given[member], root=f"model_error({argument}=)")
     return error("ModelErrorException", message, **{name: value for name, value in given.items() if value is not None})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
@@ -181,7 +181,7 @@ def _assess(
                 f"policy={policy!r} is no policy of guardrails. One of: {', '.join(rails.POLICIES)}; or a "
                 "GuardrailAssessment as a mapping."
             )
-        known = rails.POLICIES[cast("GuardrailPolicy", policy)]
+        known = rails.POLICIES[policy]
         assessment = rails.found(known)
         if action != "NONE" and action not in rails.actions(known):
             raise ReplyError(

@@ -142,7 +142,6 @@ def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) ->
         raise wrong(
             "json", "value", value, f"it is no JSON ({error}). JSON is dict with str keys, list, str, int, float, bool."
         ) from None
-    check_text("json", value=written)
     return text(written, usage=usage)
 
 

@@ -103,20 +103,19 @@ class Reply:
         'text "The answer is forty-two.", throttlingException after 3 events'
         """
         exceptions = bedrock.stream_exceptions()
-        call = f"fails_after({shown(events)}, {shown(exception)})"
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
                 f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
                 "For one that is not in the model ",
                 Advice("pass strict=False.", 'add "strict": false.'),
             )
-        _check_name(call, exception)
+        _check_name(f"fails_after({shown(events)}, {shown(exception)})", exception)
         shape = exception[:1].upper() + exception[1:]
         body = {"message": usual(shape) if message is None else message, **members}
         if strict:
             bedrock.check(exceptions[exception].name, body, root=exception)
         else:
-            check_json(call, exception, body)
+            check_json(exception, body)
         return self._failing("fails_after", events, {exception: body}, strict=strict)
 
     def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:

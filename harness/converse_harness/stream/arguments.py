@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, TypeVar
 
-from converse_harness.bedrock.findings import is_array, is_object, is_utf8, shown
+from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import ReplyError
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
@@ -26,16 +26,14 @@ def wrong(call: str, name: str, value: object, must: str) -> ReplyError:
 
 
 def check_text(call: str, **given: object) -> None:
-    """Raise ReplyError unless each argument is a str that UTF-8 can encode."""
+    """Raise ReplyError unless each argument is a str."""
     for name, value in given.items():
         if not isinstance(value, str):
             raise wrong(call, name, value, f"it must be a str; it is of the type {type(value).__name__}.")
-        if not is_utf8(value):
-            raise wrong(call, name, value, "it has a lone surrogate, which UTF-8 cannot encode. Leave that out.")
 
 
 def check_optional_text(call: str, **given: object) -> None:
-    """Raise ReplyError unless each argument is None or a str that UTF-8 can encode."""
+    """Raise ReplyError unless each argument is None or a str."""
     check_text(call, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -112,14 +110,15 @@ def each_event(call: str, events: object) -> Iterator[Mapping[str, Any]]:
         yield event
 
 
-def check_json(call: str, name: str, members: Mapping[str, object]) -> None:
+def check_json(name: str, members: Mapping[str, object]) -> None:
     """Raise ReplyError unless the members of an error or exception are JSON, with a str as the message."""
-    check_text(call, message=members["message"])
+    if not isinstance(members["message"], str):
+        raise ReplyError(f"{name}.message is {shown(members['message'])}; it must be a str.")
     for member, value in members.items():
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as problem:
-            raise ReplyError(f"{call}: {name}.{member} is {shown(value)}, which is no JSON: {problem}.") from None
+            raise ReplyError(f"{name}.{member} is {shown(value)}, which is no JSON: {problem}.") from None
 
 
 def members(value: Mapping[str, Any], *names: str) -> dict[str, Any]:

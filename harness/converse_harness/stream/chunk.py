@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from converse_harness import bedrock
 from converse_harness.bedrock import cutting
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
-from converse_harness.bedrock.findings import is_object
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.arguments import check_optional_text, pieces_by_block, wrong
@@ -109,7 +109,7 @@ def chunk(
     {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': ' there'}}}
     {'contentBlockStop': {'contentBlockIndex': 0}}
     """
-    bedrock.check("Message", message, root="message", allowing=_VALUES)
+    _check_message(message)
     check_optional_text("chunk", stop_reason=stop_reason)
     for name, value in (("usage", usage), ("metrics", metrics)):
         if value is not None and not is_object(value):
@@ -123,6 +123,16 @@ def chunk(
     usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
     events.append({"metadata": {"usage": dict(usage), "metrics": dict(metrics or {"latencyMs": 10 * output})}})
     return events
+
+
+def _check_message(message: object) -> None:
+    """Raise ReplyError unless the value is a Message. Blocks that cannot be streamed are left to `message_runs`."""
+    content = message.get("content") if is_object(message) else None
+    kinds = (
+        [next(iter(block)) for block in content if is_object(block) and len(block) == 1] if is_array(content) else []
+    )
+    if all(kind in STREAMABLE for kind in kinds):
+        bedrock.check("Message", message, root="message", allowing=_VALUES)
 
 
 def _family(family: object) -> Family:

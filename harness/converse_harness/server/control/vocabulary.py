@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock, reply
+from converse_harness.bedrock.findings import is_array
 from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Queue
@@ -65,20 +66,54 @@ def _of_case(case: str) -> Reply:
     return made
 
 
+def _reasoning(
+    reasoning: str,
+    then: str | Mapping[str, object] | None = None,
+    *,
+    signature: str | bool = True,
+    pieces: Sequence[str] | None = None,
+    usage: Mapping[str, object] | None = None,
+) -> Reply:
+    """`reply.reasoning`, with the reply that follows in JSON."""
+    following: Any = then
+    if isinstance(then, Mapping):
+        try:
+            following = read_reply(then, "then")
+        except ControlRefused as error:
+            raise ReplyError(str(error)) from error
+    return reply.reasoning(reasoning, following, signature=signature, pieces=pieces, usage=usage)
+
+
+def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool = True) -> Reply:
+    """`reply.response`, with blobs in base64 as in all JSON."""
+    given: Any = response.get("stream", response) if isinstance(response, Mapping) else response
+    if is_array(given):
+        return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
+    return reply.response(bedrock.from_json("ConverseResponse", given), strict=strict)
+
+
 REPLIES: Final[Mapping[str, Word]] = {
     "text": Word(reply.text, "value", places={"content[0].text": "text", "pieces[0]": "pieces"}),
     "tool_use": Word(
         reply.tool_use,
         "arguments",
         places={
+            "content[1].toolUse.toolUseId": "tool_use.id",
+            "content[1].toolUse": "tool_use",
+            "pieces[1]": "tool_use.pieces",
             "content[0].toolUse.toolUseId": "tool_use.id",
             "content[0].toolUse": "tool_use",
             "pieces[0]": "tool_use.pieces",
         },
     ),
+    "tool_uses": Word(
+        reply.tool_uses, "arguments", places={"tool_uses(uses[": "tool_uses[", "content[": "tool_uses: content["}
+    ),
+    "reasoning": Word(_reasoning, "value", places={"content[0]": "reasoning", "pieces[0]": "pieces"}),
     "json": Word(reply.json, "value", places={"content[0].text": "json"}),
     "message": Word(reply.message, "value", shape="ContentBlock", places={"content[": "message["}),
     "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
+    "response": Word(_response, "value"),
     "cited": Word(reply.cited, "value", places={"cited: parts[": "cited["}),
     "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
     "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
@@ -138,6 +173,11 @@ def read_reply(value: object, path: str) -> Made:
     made = _apply(REPLIES[word].function, word, REPLIES[word], given, path)
     for name in (name for name in MODIFIERS if name in given):
         made = _apply(getattr(made, name), name, MODIFIERS[name], given, path)
+    if isinstance(made, Reply):
+        try:
+            made.check_sendable("server")
+        except ReplyError as error:
+            raise ControlRefused(f"{path}.{word}: {error}") from error
     return made
 
 
