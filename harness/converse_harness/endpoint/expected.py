@@ -88,7 +88,8 @@ class ExpectedRefusal:
         if self._taken:
             return
         for _, problem in self._missed:  # this error reports them
-            self._endpoint.problems.remove(problem)
+            if problem in self._endpoint.problems:
+                self._endpoint.problems.remove(problem)
         raise NotRefused(mask(self._text())) from error
 
     def _matches(self, message: str) -> bool:

@@ -77,8 +77,10 @@ def refused_request(call: Call, refusal: Refusal) -> str:
     """Return the message for a request that Bedrock would refuse; it contains the evidence for the rule."""
     return mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
-        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
-        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
+        "Mend the request. If the test is about this refusal, expect it: "
+        f'with converse.refuses("{refusal.rule.name}"): ...\n'
+        'If the model does accept it, hold requests to less: @pytest.mark.converse(rules="off"), or "warn".   More: '
+        "converse-harness docs rules expected-refusals"
     )
 
 

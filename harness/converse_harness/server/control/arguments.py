@@ -18,7 +18,7 @@ from converse_harness.reply.body import shorten
 from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, came, known, under
 
-_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum"})
+_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
 """Parameters that the control API does not offer."""
 
 FAULTS: Final[Mapping[str, Fault]] = {
