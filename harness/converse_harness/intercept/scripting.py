@@ -107,7 +107,10 @@ class Scripting:
         refused = no_handler(name)
         if refused is not None:
             raise ReplyError(refused)
-        bedrock.check_operation(name)
+        try:
+            bedrock.check_operation(name)
+        except bedrock.NotInModel as error:
+            raise bedrock.NotInModel(f"{said}{error}") from None
         if not callable(handler) or isinstance(handler, type) or is_async(handler):
             raise ReplyError(
                 f"{said}the handler is a plain function of the call, which returns the members of the operation's "
@@ -133,8 +136,8 @@ class Scripting:
         Raises ReplyError unless the duration is more than 0.
         """
         for name, value in (("hours", hours), ("minutes", minutes), ("seconds", seconds)):
-            if type(value) not in (int, float) or not math.isfinite(value):
-                raise ReplyError(f"later({name}={value!r}): it is a number of {name}, as later(minutes=6).")
+            if type(value) not in (int, float) or not 0 <= value < math.inf:
+                raise ReplyError(f"later({name}={value!r}): it is a number of {name}, 0 or more, as later(minutes=6).")
         with self.lock:
             self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
 

@@ -189,11 +189,13 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>
     """
-    if isinstance(tools, str) and tools != "all":
-        raise ReplyError(f'improvised(tools={tools!r}): "all", or a list of names, for instance [{tools!r}].')
+    named = isinstance(tools, list | tuple | set | frozenset) and all(isinstance(each, str) for each in tools)
+    if not named and tools != "all":
+        like = tools if isinstance(tools, str) else "get_weather"
+        raise ReplyError(f'improvised(tools={tools!r}): "all", or a list of names, for instance [{like!r}].')
     if type(seed) is not int or type(at_once) is not int or at_once < 1:
         raise ReplyError(
             f"improvised(seed={seed!r}, at_once={at_once!r}): the seed is a whole number, and at_once a whole number "
             "from 1."
         )
-    return Improvised(seed, "all" if isinstance(tools, str) else (*map(str, tools),), at_once)
+    return Improvised(seed, "all" if isinstance(tools, str) else (*tools,), at_once)
