@@ -77,10 +77,9 @@ def refused_request(call: Call, refusal: Refusal) -> str:
     """Return the message for a request that Bedrock would refuse; it contains the evidence for the rule."""
     return mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
-        "Mend the request. If the test is about this refusal, expect it: "
-        f'with converse.refuses("{refusal.rule.name}"): ...\n'
-        'If the model does accept it, hold requests to less: @pytest.mark.converse(rules="off"), or "warn".   More: '
-        "converse-harness docs rules expected-refusals"
+        f'Mend the request. Where the test is about this refusal: with converse.refuses("{refusal.rule.name}"): ...\n'
+        'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs '
+        "rules expected-refusals"
     )
 
 
