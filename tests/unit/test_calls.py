@@ -142,6 +142,7 @@ def agent(fake: Fake, run: Any = lambda name, given: f"{name}!", *, model: str =
             return str(message["content"][0]["text"])
         results = []
         for use in uses:
+            done: dict[str, Any]
             try:
                 done = {"content": [{"text": run(use["name"], use["input"])}]}
             except KeyError as error:
