@@ -117,8 +117,8 @@ class Endpoint:
         self.received = 0
         """The number of calls so far, of every operation."""
         self.seed = seed
-        self.rules = cast("RuleLevel", rules)
-        self.history = cast("HistoryLevel", history)
+        self.rules: RuleLevel = cast("RuleLevel", rules)
+        self.history: HistoryLevel = cast("HistoryLevel", history)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []

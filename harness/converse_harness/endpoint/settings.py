@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.bedrock.service import nearest
@@ -30,8 +30,15 @@ def _or_none(test: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or test(value)
 
 
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def _is_models(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(each, str) for item in value.items() for each in item)
+    if not isinstance(value, Mapping):
+        return False
+    models = cast("Mapping[object, object]", value)
+    return all(isinstance(each, str) for item in models.items() for each in item)
 
 
 def _listed(known: Mapping[Any, str]) -> str:
@@ -42,7 +49,7 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
     "seed": Allowed(_whole(), "it is a whole number."),
     "unused": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
     "unexpected": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "sleeps": Allowed(lambda value: isinstance(value, bool), "it is True or False."),
+    "sleeps": Allowed(_is_bool, "it is True or False."),
     "rules": Allowed(_one_of(*LEVELS), f"one of {_listed(LEVELS)}."),
     "history": Allowed(_one_of(*HISTORY_LEVELS), f"one of {_listed(HISTORY_LEVELS)}."),
     "keep_calls": Allowed(_or_none(_whole(1)), "it is a whole number from 1, or None to keep all calls."),

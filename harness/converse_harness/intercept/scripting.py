@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, cast
 
 from converse_harness import bedrock
 from converse_harness.endpoint import Endpoint, Handler
@@ -102,7 +102,7 @@ class Scripting:
         nor of the control plane.
         """
         said = f"on_operation({name!r}, {handler!r}): "
-        given: object = name  # tests are user code
+        given, answers = cast("object", name), cast("object", handler)  # tests are user code
         if not isinstance(given, str):
             raise ReplyError(f'{said}the first argument is the name of an operation, as "InvokeModel".')
         refused = no_handler(name)
@@ -112,7 +112,6 @@ class Scripting:
             bedrock.check_operation(name)
         except bedrock.NotInModel as error:
             raise bedrock.NotInModel(f"{said}{error}") from None
-        answers: object = handler
         if not callable(answers) or isinstance(answers, type) or is_async(answers):
             raise ReplyError(
                 f"{said}the handler is a plain function of the call, which returns the members of the operation's "

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, cast
 
 from converse_harness.bedrock.rules.schemas import OUTPUT
 from converse_harness.errors import ReplyError
@@ -189,7 +189,9 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>
     """
-    named = isinstance(tools, list | tuple | set | frozenset) and all(isinstance(each, str) for each in tools)
+    given = cast("object", tools)
+    several = isinstance(given, list | tuple | set | frozenset)
+    named = several and all(isinstance(each, str) for each in cast("Sequence[object]", given))
     if not named and tools != "all":
         like = tools if isinstance(tools, str) else "get_weather"
         raise ReplyError(f'improvised(tools={tools!r}): "all", or a list of names, for instance [{like!r}].')
