@@ -372,7 +372,7 @@ def test_count_tokens(converse: Fake, converse_client: Any) -> None:
         assert not hasattr(converse_client, "count_tokens")
         return
     assert converse_client.count_tokens(modelId=MODEL, input=counted)["inputTokens"] > 0
-    (call,) = converse.calls
+    (call,) = converse.calls.of("CountTokens")
     assert (call.operation, call.last_user_text, call.system_text) == ("CountTokens", "hello", "Be brief.")
 
 
@@ -391,7 +391,7 @@ def test_embeddings_on_the_same_client(converse: Fake, converse_client: Any) -> 
     assert json.load(embedded["body"]) == {"embedding": [0.5, 4]}
     assert embedded["contentType"] == "application/json"
     assert ask(converse_client) == "hi"
-    assert [call.operation for call in converse.calls] == ["InvokeModel", "Converse"]
+    assert [call.operation for call in converse.calls.all] == ["InvokeModel", "Converse"]
 
 
 def test_an_operation_that_is_not_routed_fails_the_test() -> None:

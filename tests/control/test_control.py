@@ -215,6 +215,11 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
     assert (len(page["calls"]), page["next"], page["received"]) == (500, 500, 600)
 
 
+def test_an_optional_reply_is_not_missed(client: Client) -> None:
+    client.opened({"script": [{"text": "Still there?", "optional": True}, {"improvised": True, "optional": {}}]})
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": []}
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -227,7 +232,11 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
         ("after=-1", "after in the query is '-1'; it must be a whole number from 0 to "),
         ("after=²", "after in the query is '²'; "),
         (f"after={'9' * 5000}", "after in the query is '9999"),
-        ("before=1", 'the query has the unknown member "before"; it takes after, limit.'),
+        ("before=1", 'the query has the unknown member "before"; it takes after, limit, operation.'),
+        (
+            "operation=CuontTokens",
+            "operation in the query: calls.of('CuontTokens'): no operation of Bedrock has this name; ",
+        ),
     ],
 )
 def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str) -> None:
@@ -269,7 +278,7 @@ def test_blobs_are_base64_both_ways(client: Client) -> None:
 def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: bytes, path: str) -> None:
     fake = client.opened({"when": [{"turn": 7, "always": {"text": "a"}}], "always": {"text": "a"}})
     fake.exchange(Request("POST", f"/{path}", (), body))
-    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls?operation=all").value["calls"]
     assert call["target"] == f"/{path}"
     assert client.ask("DELETE", f"{FAKES}/fake-1").status == 200
 
@@ -279,7 +288,8 @@ def test_a_conversation_that_is_counted_is_told(client: Client) -> None:
     fake = client.opened()
     counted = {"converse": {"messages": [{"role": "user", "content": [{"text": "How many?"}]}]}}
     exchange(fake, operation="count-tokens", input=counted)
-    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"] == []
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls?operation=CountTokens").value["calls"]
     assert (call["operation"], call["messages"]) == ("CountTokens", counted["converse"]["messages"])
     assert (call["lastUserText"], call["toolNames"], call["reply"], call["status"]) == ("How many?", [], None, 200)
 

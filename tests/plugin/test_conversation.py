@@ -52,7 +52,7 @@ BELOW = [
     "at        messages[[]1]",
 ]
 LOOSE = (
-    '*history=\'loud\'; one of "note" (answer as scripted, and note what was changed), "fail" (answer as scripted, and '
+    '*history=\'loud\'*one of "note" (answer as scripted, and note what was changed), "fail" (answer as scripted, and '
     'fail the test), "off" (do not look at it).'
 )
 

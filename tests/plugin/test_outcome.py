@@ -168,8 +168,8 @@ def test_a_wrong_setting_is_refused_by_name(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "*@pytest.mark.converse: unsed= is no setting. Settings: unused=, *, guard=, rerun=, models=.",
-            "*unused='alow'; one of 'fail', 'allow'.",
-            "*sleeps is yes or no, seed a whole number, *; got sleeps='maybe', seed='0', cache_minimum='model'.",
+            "*@pytest.mark.converse(unused='alow'): one of 'fail', 'allow'.",
+            "*@pytest.mark.converse(sleeps='maybe'): it is True or False.",
         ]
     )
 

@@ -11,11 +11,11 @@ E*   rule      first_message_is_the_users: a conversation starts with a message 
 E*   broken at messages[[]0].role
 E*   source    langgenius/dify#12340 (2025-01-03, Claude 3.5 Sonnet), strands-agents/harness-sdk#2085 (2026-04-07, *
 E*
-E*   Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
-E*   @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels
+E*   Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
+E*   Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs *
 """.strip().splitlines()
 LOOSE = (
-    '*rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
+    '*rules=\'loose\'*one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
     "model ids that Bedrock does not take)."
 )

@@ -43,8 +43,9 @@ source    langgenius/dify#12340 (2025-01-03, Claude 3.5 Sonnet), strands-agents/
 Lite), pydantic/pydantic-ai#6255 (2026-07-03, Nova, Llama, Mistral, Cohere, AI21, Writer), \
 deepgram/deepgram-python-sdk#760 (2026-08-11, Nova Micro)
 
-Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
-@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels"""
+Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
+Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules \
+expected-refusals"""
 
 
 def refused(fake: Fake, method: str = "converse", **request: Any) -> dict[str, Any]:

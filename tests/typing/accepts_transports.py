@@ -3,7 +3,18 @@
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, Fake, HttpxFake, RefusedRequest, fake_converse, faults, reply
+from converse_harness import (
+    Call,
+    Calls,
+    ConverseServer,
+    Fake,
+    HttpxFake,
+    NotRefused,
+    RefusedRequest,
+    fake_converse,
+    faults,
+    reply,
+)
 from converse_harness.server.mounts import ServerFake
 
 
@@ -45,3 +56,36 @@ def test_httpx(converse_httpx: HttpxFake) -> None:
     asynchronous = httpx.AsyncClient(transport=converse_httpx.httpx_async_transport)
     assert client
     assert asynchronous
+
+
+def test_calls(converse: Fake) -> None:
+    calls: Calls = converse.calls.of("CountTokens")
+    some: Calls = calls.all[1:]
+    last: Call = some.last
+    names: list[str] = [*converse.calls.tools_used]
+    first = converse.calls.tools_used[0]
+    content: list[dict[str, object]] = first.content
+    assert first.call is not None
+    assert first.failed or first.input or content or names == [first] or first.call is last
+    assert converse.calls.tools_used == ["get_weather"]
+    assert [call.operation for call in reversed(calls)] == [calls[0].operation]
+    with converse.script(reply.text("hi").times(2).optional(), reply.improvised().optional()) as scripted:
+        more: Calls = scripted.calls
+        assert more == calls
+
+
+def test_refuses(converse: Fake, converse_server: ConverseServer) -> None:
+    with converse.refuses("conversation_is_not_empty", match="must start") as expected:
+        pass
+    said: list[str] = [expected.refusal.message, *(each.path for each in expected.refusals), expected.rule.name]
+    refused: list[Call] = [expected.call, *expected.calls]
+    assert len(said) == len(refused)
+    with pytest.raises(NotRefused), converse_server.script(attempts=1).refuses("conversation_is_not_empty"):
+        pass
+
+
+def test_environ(monkeypatch: pytest.MonkeyPatch, converse: Fake) -> None:
+    for name, value in converse.environ.items():
+        monkeypatch.setenv(name, value)
+    with fake_converse(attempts=1), fake_converse(attempts=None):
+        pass

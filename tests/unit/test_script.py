@@ -101,8 +101,10 @@ def test_a_function_gets_the_call() -> None:
         (lambda fake: fake.when(model=7), "when(model=7): a glob such as '*haiku*', or a compiled re.Pattern."),
         (
             lambda fake: fake.when("*weather*"),
-            "when('*weather*'): the predicate is a plain function of the call, as lambda call: len(call.messages) > 2. A "
-            "text is given by name: when(last_user_text=...), when(model=...).",
+            (
+                "when('*weather*'): the predicate is a plain function of the call, as lambda call: len(call.messages) "
+                "> 2. A text is given by name: when(last_user_text=...), when(model=...)."
+            ),
         ),
         (
             lambda fake: fake.script("hi"),

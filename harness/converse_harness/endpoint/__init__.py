@@ -82,10 +82,10 @@ class Endpoint:
     `seed` changes every id and padding length. `transport` names the transport in use; a reply with a fault that this
     transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for requests are enforced.
     `history` ("note", "fail" or "off") is the treatment of requests that change earlier answers of the model. `calls`
-    contains the last `keep_calls` calls of every operation; None keeps all. `models` maps globs of model ids to the ids of models.
-    `cache_minimum` replaces every model's own minimum of tokens for a cached prompt. `problems` contains the errors
-    that must fail the test even if the client catches them, `notes` contains the notes about requests. An Endpoint is
-    not thread-safe; a Fake adds the lock.
+    contains the last `keep_calls` calls of every operation; None keeps all. `models` maps globs of model ids to the ids
+    of models. `cache_minimum` replaces every model's own minimum of tokens for a cached prompt. `problems` contains the
+    errors that must fail the test even if the client catches them, `notes` contains the notes about requests. An
+    Endpoint is not thread-safe; a Fake adds the lock.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -115,8 +115,8 @@ class Endpoint:
         self.received = 0
         """The number of calls so far, of every operation."""
         self.seed = seed
-        self.rules = cast("RuleLevel", rules)
-        self.history = cast("HistoryLevel", history)
+        self.rules: RuleLevel = cast("RuleLevel", rules)
+        self.history: HistoryLevel = cast("HistoryLevel", history)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []
@@ -254,15 +254,7 @@ class Endpoint:
         if call.answered.notes:
             self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
         if slot is not None:
-            responder = slot.responder
-            reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
-            refusal = call.answered.refusal
-            if refusal is not None and isinstance(reply.body, ErrorBody):  # a recording has Bedrock's own refusal
-                message = str(reply.body.members.get("message", ""))
-                is_expected(self.expected, call, refusal._replace(message=message))
-            if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
-                reply = self.replacing.instead(call, reply, self.transport)
-            return self._render(call, reply, slot.place)
+            return self._scripted(call, slot)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
             self._note_refusal(call, refusal)
@@ -278,6 +270,21 @@ class Endpoint:
             if isinstance(result, Reply):
                 return self._render(call, result)
             return operations.output_response(call.operation or "", result, self._request_id(call))
+        return self._by_default(call)
+
+    def _scripted(self, call: Call, slot: Slot) -> HttpResponse:
+        responder = slot.responder
+        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+        refusal = call.answered.refusal
+        if refusal is not None and isinstance(reply.body, ErrorBody):  # a recording has Bedrock's own refusal
+            message = str(reply.body.members.get("message", ""))
+            is_expected(self.expected, call, refusal._replace(message=message))
+        if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
+            reply = self.replacing.instead(call, reply, self.transport)
+        return self._render(call, reply, slot.place)
+
+    def _by_default(self, call: Call) -> HttpResponse:
+        """Answer a call for which the test has no answer: without one of ours, it is an unexpected call."""
         if call.operation == "CountTokens":
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:

@@ -120,7 +120,8 @@ class Condition:
             in_bytes = isinstance(getattr(value, "pattern", ""), bytes)
             if name in _PATTERNS and (in_bytes or isinstance(value, type) or not isinstance(value, str | Searched)):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
-        if self.predicate is not None and (not callable(self.predicate) or is_async(self.predicate)):
+        wrong = not callable(self.predicate) or isinstance(self.predicate, type) or is_async(self.predicate)
+        if self.predicate is not None and wrong:
             raise ReplyError(
                 f"when({self.predicate!r}): the predicate is a plain function of the call, as lambda call: "
                 "len(call.messages) > 2. A text is given by name: when(last_user_text=...), when(model=...)."

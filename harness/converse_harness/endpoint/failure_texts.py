@@ -66,8 +66,11 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         f'everything else with "always": {{"text": "..."}}.{_IN_JSON}',
     ),
     "refused": Advice(
-        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels',
-        '"rules": "off", or "warn", where the fake is opened.   More: converse-harness docs rules levels',
+        'Where the test is about this refusal: with converse.refuses("{rule}"): ...\n'
+        'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   '
+        "More: converse-harness docs rules expected-refusals",
+        'Where the model does accept it, or the test is about something else, open the\n'
+        'fake with "rules": "off", or "warn".   More: converse-harness docs rules levels',
     ),
     "unused": Advice(
         "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
@@ -123,9 +126,10 @@ def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
     """Return the error for a request that Bedrock would refuse; it contains the evidence for the rule."""
     text = mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
-        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
+        "Mend the request. "
     )
-    return RefusedRequest(text, _ADVICE["refused"])
+    python = _ADVICE["refused"].python.format(rule=refusal.rule.name)
+    return RefusedRequest(text, Advice(python, _ADVICE["refused"].json))
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:

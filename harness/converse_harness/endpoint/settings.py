@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.bedrock.service import nearest
@@ -32,8 +32,15 @@ def _or_none(test: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or test(value)
 
 
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def _is_models(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(each, str) for item in value.items() for each in item)
+    if not isinstance(value, Mapping):
+        return False
+    models = cast("Mapping[object, object]", value)
+    return all(isinstance(each, str) for item in models.items() for each in item)
 
 
 def _listed(known: Mapping[Any, str]) -> str:

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, cast
 
 from converse_harness import bedrock
 from converse_harness.endpoint import Endpoint, Handler
@@ -102,13 +102,17 @@ class Scripting:
         nor of the control plane.
         """
         said = f"on_operation({name!r}, {handler!r}): "
-        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
+        given, answers = cast("object", name), cast("object", handler)  # tests are user code
+        if not isinstance(given, str):
             raise ReplyError(f'{said}the first argument is the name of an operation, as "InvokeModel".')
         refused = no_handler(name)
         if refused is not None:
             raise ReplyError(refused)
-        bedrock.check_operation(name)
-        if not callable(handler) or isinstance(handler, type) or is_async(handler):
+        try:
+            bedrock.check_operation(name)
+        except bedrock.NotInModel as error:
+            raise bedrock.NotInModel(f"{said}{error}") from None
+        if not callable(answers) or isinstance(answers, type) or is_async(answers):
             raise ReplyError(
                 f"{said}the handler is a plain function of the call, which returns the members of the operation's "
                 "output as a dict, or a reply that is an error: lambda call: {...}."
@@ -133,8 +137,8 @@ class Scripting:
         Raises ReplyError unless the duration is more than 0.
         """
         for name, value in (("hours", hours), ("minutes", minutes), ("seconds", seconds)):
-            if type(value) not in (int, float) or not math.isfinite(value):
-                raise ReplyError(f"later({name}={value!r}): it is a number of {name}, as later(minutes=6).")
+            if type(value) not in (int, float) or not 0 <= value < math.inf:
+                raise ReplyError(f"later({name}={value!r}): it is a number of {name}, 0 or more, as later(minutes=6).")
         with self.lock:
             self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
 

@@ -155,6 +155,7 @@ class _MoreFixtures:
 
 
 def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
+    __tracebackhide__ = True
     item: pytest.Item = request.node
     refuse_inside_given(item, str(request.fixturename))
     fake = kind(**settings_of(item))

@@ -179,6 +179,7 @@ def settings_of(item: pytest.Item) -> Settings:
 
     Raises UsageError for an invalid setting.
     """
+    __tracebackhide__ = True
     of_run = item.config.stash.get(_OF_RUN, None)
     if of_run is None:
         of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, cast
 
 from converse_harness.bedrock.findings import is_array, shown
 from converse_harness.bedrock.rules.schemas import OUTPUT
@@ -203,4 +203,4 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
             f"improvised(seed={seed!r}, at_once={at_once!r}): the seed is a whole number, and at_once a whole number "
             "from 1."
         )
-    return Improvised(seed, "all" if isinstance(tools, str) else (*map(str, tools),), at_once)
+    return Improvised(seed, "all" if isinstance(tools, str) else (*tools,), at_once)

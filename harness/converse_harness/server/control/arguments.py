@@ -21,7 +21,7 @@ from converse_harness.server.control.reading import BODY, ControlRefused, came, 
 _NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
 """The closed lists of names."""
 
-_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum"})
+_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
 """Parameters that the control API does not offer."""
 
 FAULTS: Final[Mapping[str, Fault]] = {

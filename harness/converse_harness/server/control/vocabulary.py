@@ -118,7 +118,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
     "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
     "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
-    "improvised": Word(reply.improvised, "arguments", changed_by=("times",)),
+    "improvised": Word(reply.improvised, "arguments", changed_by=("times", "optional")),
     "error": Word(reply.error, "arguments"),
     "throttled": Word(reply.throttled, "arguments"),
     "context_overflow": Word(reply.context_overflow, "arguments"),
@@ -142,6 +142,7 @@ REPLIES: Final[Mapping[str, Word]] = {
 
 MODIFIERS: Final[Mapping[str, Word]] = {
     "times": Word(Reply.times, "value"),
+    "optional": Word(Reply.optional, "arguments"),
     "retry_after": Word(Reply.retry_after, "arguments"),
     "fails_after": Word(Reply.fails_after, "arguments"),
     "error_frame_after": Word(Reply.error_frame_after, "arguments"),
