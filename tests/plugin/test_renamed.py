@@ -61,7 +61,7 @@ def test_so_is_one_of_a_renamed_module(upstream: Upstream, trip: Path) -> None:
     result.stdout.fnmatch_lines(
         [
             "E*recordings/test_a/test_trip.jsonl is used by no test of this run, and a request in it is equal.*",
-            "E*    mkdir -p recordings/test_b && git mv recordings/test_a/test_trip.jsonl recordings/test_b/test_trip.*",
+            "E*    mkdir -p recordings/test_b && git mv recordings/test_a/test_trip.jsonl recordings/test_b/*",
         ]
     )
 

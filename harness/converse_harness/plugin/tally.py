@@ -237,10 +237,10 @@ def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
     return path_of_test(module, classes, item.name, has_twin=has_twin)
 
 
-def _has_twin(node: pytest.Item | pytest.Collector) -> bool:
+def _has_twin(node: object) -> bool:
     """Whether a class has a name that differs from another class beside it only in upper and lower case."""
-    around = getattr(getattr(node, "parent", None), "obj", None)
-    if not isinstance(node, pytest.Class) or around is None:
+    around = getattr(node.parent, "obj", None) if isinstance(node, pytest.Class) else None
+    if around is None or not isinstance(node, pytest.Class):
         return False
     return any(
         name != node.name and name.lower() == node.name.lower() and isinstance(each, type)

@@ -14,7 +14,7 @@ from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyErro
 from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection
 
     from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.play import Recording
@@ -43,7 +43,7 @@ def open_session(
     *,
     match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
-    ignore: Iterable[str] = (),
+    ignore: Collection[str] = (),
     required: bool = False,
     again: str = "",
     redaction: Redaction | None = None,

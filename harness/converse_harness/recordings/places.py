@@ -133,8 +133,8 @@ def _items(
             left[each] -= 1
             if (each not in others and each not in seen) if once else left[each] < 0:
                 seen.add(each)
-                values = (each, ABSENT) if is_old else (ABSENT, each)
-                yield Difference((*path, index), *values, (*path, index))
+                at = (*path, index)
+                yield Difference(at, each, ABSENT, at) if is_old else Difference(at, ABSENT, each, at)
 
 
 def _members(old: Mapping[str, Any], new: Mapping[str, Any], path: Steps) -> Iterator[Difference]:

@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -243,7 +243,7 @@ def recording(
     *,
     match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
-    ignore: Iterable[str] = (),
+    ignore: Collection[str] = (),
     redaction: Redaction | None = None,
 ) -> Recording:
     """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
