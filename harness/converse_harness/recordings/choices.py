@@ -107,7 +107,7 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, ha
     >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
     'tests/test_trips/TestTrain.test_trip[Chur-True].jsonl'
     >>> str(path_of_test(["tests", "test_trips.py"], [], "test_trip[chur]", has_twin=True))
-    'tests/test_trips/test_trip[chur]~5f8d9d52.jsonl'
+    'tests/test_trips/test_trip[chur]~436dcb25.jsonl'
     """
     folders = [*module]
     folders[-1] = folders[-1].removesuffix(".py")

@@ -42,7 +42,9 @@ class IgnoredParts:
             raise ReplyError(f"ignore={ignore!r}: it is a list of paths in the request. For instance {_EXAMPLE}.")
         labels, paths = set[str](), list[_Path]()
         for path in cast("Collection[object]", ignore):
-            for steps in _paths(path if isinstance(path, str) else repr(path)):
+            if not isinstance(path, str):
+                raise _no_path(path)
+            for steps in _paths(path):
                 if steps[0] in _labels():
                     labels.add(str(steps[0]))
                 else:
@@ -104,14 +106,18 @@ def _paths(text: str) -> Sequence[_Path]:
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 
 
+def _no_path(text: object) -> ReplyError:
+    return ReplyError(
+        f"ignore=[{text!r}]: this is no path. It is names with a dot between them, [0] or [*] after the name of a "
+        f"list. For instance {_EXAMPLE}."
+    )
+
+
 def _steps(text: str) -> Iterator[str | int | None]:
     for part in text.split("."):
         found = _STEP.fullmatch(part)
         if found is None:
-            raise ReplyError(
-                f"ignore=[{text!r}]: this is no path. It is names with a dot between them, [0] or [*] after the name "
-                f"of a list. For instance {_EXAMPLE}."
-            )
+            raise _no_path(text)
         yield found[1]
         yield from (None if each[1] == "*" else int(each[1]) for each in _INDEX.finditer(found[2]))
 
