@@ -9,7 +9,6 @@ import pytest
 
 from converse_harness import Endpoint, ReplyError, recording
 from converse_harness.recordings.ignoring import IgnoredParts
-from converse_harness.recordings.matching import MatchFunction
 from converse_harness.recordings.stale import take
 from tests.recordings.asking import ask, body, counts_tokens, exchange, request, tools, use, user, write
 
@@ -182,12 +181,19 @@ def test_an_error_of_a_function_is_not_swallowed(tmp_path: Path) -> None:
         ask(endpoint, body(user("b")))
 
 
-@pytest.mark.parametrize("match", [lambda call: True, lambda: True, lambda a, b, c: True])
+def of_one(call: object) -> bool:
+    return bool(call)
+
+
+def of_two_names(*, recorded: object, asked: object) -> bool:
+    return recorded == asked
+
+
+@pytest.mark.parametrize("match", [of_one, of_two_names])
 def test_a_function_takes_two_requests(tmp_path: Path, match: Callable[..., object]) -> None:
     path = write(tmp_path / "a.jsonl", exchange(body(user("a"))))
-    function: MatchFunction = match
-    with pytest.raises(ReplyError, match=r"recording\(match=.*<lambda>\): .*\. It is a function \(recorded, asked\)"):
-        recording(path, match=function)
+    with pytest.raises(ReplyError, match=r"recording\(match=\w+\): .*\. It is a function \(recorded, asked\)"):
+        recording(path, match=match)
 
 
 # No toolChoice is `auto`

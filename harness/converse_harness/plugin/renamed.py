@@ -80,10 +80,10 @@ def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
     """The recordings that no collected test uses, except those whose test may only not have been collected."""
     root = folder(config)
     for path in tally.unused():
-        parts = path.relative_to(root).parts
-        module = config.rootpath.joinpath(*parts[:-1]).with_suffix(".py") if len(parts) > 1 else None
-        test = re.split(r"[\[~]", parts[-1].removesuffix(SUFFIX))[0].rpartition(".")[2]
-        if module is not None and module.is_file():
+        within = path.parent.relative_to(root).as_posix()  # "." for a file in the folder itself
+        module = config.rootpath / f"{within}.py"
+        test = re.split(r"[\[~]", path.name.removesuffix(SUFFIX))[0].rpartition(".")[2]
+        if module.is_file():
             text = module.read_text(encoding="utf-8", errors="replace")
             if not re.search(rf"\bdef {re.escape(test)}\b", text):
                 yield path

@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -239,12 +239,12 @@ def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
 
 def _has_twin(node: object) -> bool:
     """Whether a class has a name that differs from another class beside it only in upper and lower case."""
-    around = getattr(node.parent, "obj", None) if isinstance(node, pytest.Class) else None
-    if around is None or not isinstance(node, pytest.Class):
+    if not isinstance(node, pytest.Class):
         return False
+    around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
     return any(
         name != node.name and name.lower() == node.name.lower() and isinstance(each, type)
-        for name, each in vars(around).items()
+        for name, each in around.items()
     )
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.json_values import path_text
-from converse_harness.recordings.compare import Difference, lines_of, shown
-from converse_harness.recordings.matching import MatchKey
+from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
+from converse_harness.recordings.matching import MatchKey, canonical
 from converse_harness.recordings.places import in_words
 from converse_harness.secrets import mask
 
@@ -76,7 +76,7 @@ class StaleRecording:
             found = in_words(recorded, asked)
             differing += bool(found)
             for each in found:
-                key = path_text(each.path), *shown(each.old, each.new)
+                key = tuple("" if value is ABSENT else canonical(value) for value in (each.path, each.old, each.new))
                 places.setdefault(key, _Place(each, [])).calls.append(call)
         return differing, sorted(places.values(), key=lambda place: -len(place.calls))
 
