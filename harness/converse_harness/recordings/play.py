@@ -32,7 +32,7 @@ from converse_harness.recordings.matching import (
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
-from converse_harness.recordings.stale import played
+from converse_harness.recordings.stale import places_of, played
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -122,7 +122,10 @@ class Playing(Queue):
         """
         found = self._found(call) if self.slots else None
         if found is not None:
-            played(self.recording, self._numbers[id(found)], call, self._is_equal)
+            number = self._numbers[id(found)]
+            played(self.recording, number, call, self._is_equal)
+            if not self._is_equal:
+                call.answered.differs = partial(places_of, self.recording, number, call)
         return found
 
     @property
