@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from converse_harness.plugin.settings import OF_RUN
 from converse_harness.recordings.choices import FAILED, MODES
 from converse_harness.recordings.keys import KINDS, TYPES
 from converse_harness.recordings.matching import MATCHES, PARTS
@@ -37,6 +38,14 @@ def failed() -> Iterator[Row]:
         yield code(name) + ("" if number else " (the default)"), meaning
 
 
+def stale() -> Iterator[Row]:
+    """What becomes of requests that differ from what was recorded."""
+    _, choices = OF_RUN["stale"]
+    yield "`--converse-stale=`", ""
+    for number, (name, meaning) in enumerate(choices.items()):
+        yield code(name) + ("" if number else " (the default)"), meaning
+
+
 def matching() -> Iterator[Row]:
     """What must be equal for each rule."""
     yield "must be equal for", *(f'`"{rule}"`' for rule in MATCHES)
@@ -63,6 +72,7 @@ TABLES: Final[Tables] = {
     "lines": lines,
     "modes": modes,
     "failed": failed,
+    "stale": stale,
     "matching": matching,
     "secrets": secrets,
 }

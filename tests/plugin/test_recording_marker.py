@@ -470,26 +470,24 @@ def test_two_tests_with_one_file_play_it_and_one_records_it(upstream: Upstream, 
     assert upstream.questions("trip.jsonl") == ["a"]
 
 
-def test_two_that_differ_in_capitals_count_as_one_file(upstream: Upstream) -> None:
+def test_two_names_that_differ_in_capitals_count_as_one_file(upstream: Upstream) -> None:
     upstream.project.makepyfile(
         test_a="""
         import pytest
         from agent import ask
 
-        class TestTrip:
-            @pytest.mark.converse_recording
-            def test_it(self):
-                ask("a")
+        @pytest.mark.converse_recording("trip")
+        def test_one():
+            ask("a")
 
-        class TestTRIP(TestTrip):
-            pass
+        @pytest.mark.converse_recording("TRIP")
+        def test_two():
+            ask("a")
         """
     )
     result = upstream.record()
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        ["E*test_a.py::TestTRIP::test_it has the same recording as test_a.py::TestTrip::test_it. *"]
-    )
+    result.stdout.fnmatch_lines(["E*test_a.py::test_two has the same recording as test_a.py::test_one. *"])
 
 
 def test_the_second_test_of_a_file_records_nothing_new_and_says_so(upstream: Upstream) -> None:

@@ -89,6 +89,8 @@ class Answered:
     """Computes `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
     """Returns `Call.parent`. The field is None until the parent has been looked up."""
+    differs: Callable[[], str] | None = None
+    """For a recorded answer to an unequal request: returns where the requests differ; empty if only ids do."""
     passed_on: Callable[[], ForwardedCall] | None = None
     """For a forwarded call: returns the part of the real answer that the client has received."""
 

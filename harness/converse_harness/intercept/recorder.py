@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ class Recorder(BotoFake):
         mode: Mode | str = "all",
         match: Match | MatchFunction = "shape",
         pace: float | str = 0.0,
-        ignore: Iterable[str] = (),
+        ignore: Collection[str] = (),
         failed: Failed | str = "aside",
         upstream: str = "",
         redaction: Redaction | None = None,
@@ -52,12 +52,22 @@ class Recorder(BotoFake):
         self.path = Path(path)
         self.saved: Path | None = None
         known: Mode = one_of("mode", mode, MODES)
-        how: dict[str, Any] = {"match": match, "pace": pace, "ignore": ignore}
-        self._session = partial(open_session, self.path, known, redaction=redaction, **how)
+        self._session = partial(
+            open_session, self.path, known, match=match, pace=pace, ignore=ignore, redaction=redaction
+        )
         self._failed: Failed = one_of("failed", failed, FAILED)
         self._kept = True
         self._upstream = upstream
-        self._again = partial(Recorder, mode=mode, failed=failed, upstream=upstream, redaction=redaction, **how)
+        self._again = partial(
+            Recorder,
+            mode=mode,
+            match=match,
+            pace=pace,
+            ignore=ignore,
+            failed=failed,
+            upstream=upstream,
+            redaction=redaction,
+        )
 
     def fresh(self, test: str = "") -> Recorder:
         """Create a recorder with the same settings.
@@ -136,7 +146,7 @@ def record(
     mode: Mode | str = "all",
     match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
-    ignore: Iterable[str] = (),
+    ignore: Collection[str] = (),
     failed: Failed | str = "aside",
     upstream: str = "",
     redaction: Redaction | None = None,

@@ -222,11 +222,8 @@ class Hooks:
         return result
 
     def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
-        """Raise the problem that the fakes found, if any.
-
-        If the test called only Converse although its case needs a stream, the test is skipped, unless it failed for a
-        reason other than unused replies.
-        """
+        """Raise the problem that the fakes found, if any. Skip a test of Converse whose case needs a stream."""
+        __tracebackhide__ = True
         said = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
             from converse_harness.errors import UnusedReplies
@@ -235,7 +232,9 @@ class Hooks:
             if isinstance(said or error, UnusedReplies | None):
                 skip_where_only_streams(item)
         if said is not None and not isinstance(error, pytest.xfail.Exception):
-            raise said  # pytest shows at least one frame; of our frames, a failure shows only this one
+            from converse_harness.plugin.frames import fail
+
+            fail(said, error, full=bool(item.config.getoption("fulltrace", False)))
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
         """Check all fakes, and return the last problem that must fail the test; None if there is none.

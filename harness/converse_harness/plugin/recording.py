@@ -13,11 +13,12 @@ import pytest
 
 from converse_harness.errors import ConverseHarnessError, UnexpectedCall, one_of
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
-from converse_harness.plugin.tally import Tally, arguments_of, number, path_of, relative, shown
+from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
 from converse_harness.recordings.choices import FAILED, MODES, failed_path, identity
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
     from converse_harness.endpoint.script import Queue
     from converse_harness.intercept.fake import Fake
     from converse_harness.recordings.play import Recording
@@ -71,7 +72,8 @@ class RecordingRun:
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
-    otherwise it is None. `note` is a text that `advise` adds to errors.
+    otherwise it is None. If `is_missing`, this reason is that there is no file. `note` is a text that `advise` adds to
+    errors.
     """
 
     item: pytest.Item
@@ -82,15 +84,32 @@ class RecordingRun:
     refused: tuple[str, str] | None = None
     note: str = ""
     passed: bool = True
+    is_missing: bool = False
+    _asked: bool = False
     _fakes: list[Fake] = field(default_factory=list["Fake"])
     _queue: Queue | None = None
 
     def queue(self, name: str) -> Queue:
         """Return the queue of recorded replies, which all fakes of the test share."""
         if self._queue is None:
-            unrecorded = Unrecorded(name, self.refused or ("", ""))
+            unrecorded = Unrecorded(name, self.refused or ("", ""), self._old_recording)
             self._queue = unrecorded if self.recording is None else self.recording.queue(name)
         return self._queue
+
+    def _old_recording(self, call: Call) -> str:
+        """Advice for a test that was renamed, if an unused recording matches its first call."""
+        if not self.is_missing or self._asked:
+            return ""
+        self._asked = True
+        from converse_harness.plugin.renamed import old_recording
+
+        config, tally = self.item.config, self.tally
+        old = old_recording(config, tally, self.path, call)
+        if old is None:
+            return ""
+        tally.moves[shown(config, old.path)] = self.item.nodeid, old.command
+        here = relative(old.path, config.invocation_params.dir).as_posix()
+        return old.advice(here, partly=not tally.all_collected())
 
     def give(self, fake: Fake) -> None:
         """Make a fake play the recorded exchanges of this test, and record new ones."""
@@ -176,7 +195,7 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path, mode = path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), MODES)
+    path, mode = tally.path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
@@ -192,7 +211,7 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
         aside = failed_path(path)
         kept = _ASIDE.format(failed=relative(aside, config.invocation_params.dir)) if aside.exists() else ""
         told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
-        run.refused = f"has no reply: {here} is not there.", told
+        run.refused, run.is_missing = (f"has no reply: {here} is not there.", told), True
         return run
     if opened.writer is not None:
         run.note = _NO_ACCOUNT.format(setting=record_setting(config))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Generator, Iterator
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import pytest
@@ -70,6 +71,10 @@ class Tally:
         self.told: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
+        self.moves: dict[str, tuple[str, str]] = {}
+        """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
+        self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
+        """Maps the path of a test's recording, in lower case, to the paths that differ from it only in upper case."""
         self._ran: set[str] = set()
         self._collected = 0
         self._whole = True
@@ -80,12 +85,31 @@ class Tally:
         """Return the test that records a file, and whether the file existed when the run began."""
         return self._owners.get(_key(path), (item.nodeid, path.exists()))
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Register whether a module was skipped or failed to import, because then its tests are unknown."""
+        """Register whether a module was skipped or failed to import, because then its tests are unknown.
+
+        Register all tests of a module or class: also those that a command line such as `test_a.py::test_x` leaves out.
+        """
         report = yield
         self._whole = self._whole and report.passed
+        for item in report.result or ():
+            if isinstance(item, pytest.Item) and item.get_closest_marker(MARKER) is not None:
+                self._spell(item)
         return report
+
+    def _spell(self, item: pytest.Item) -> PurePosixPath:
+        path = _usual_path(item)
+        self._spellings[str(path).lower()].add(path)
+        return path
+
+    def path_of(self, item: pytest.Item, name: object = None) -> Path:
+        """Return the path of a test's recording. Raises ReplyError for an invalid name."""
+        if name is not None:
+            return folder(item.config) / given_path(name)
+        path = self._spell(item)
+        twins = len(self._spellings[str(path).lower()]) > 1 or any(map(_has_twin, item.listchain()))
+        return folder(item.config) / (_usual_path(item, has_twin=True) if twins else path)
 
     def pytest_itemcollected(self) -> None:
         """Count each collected test, before options and plugins deselect tests."""
@@ -98,7 +122,7 @@ class Tally:
         self._collected = len({item.nodeid for item in session.items})
         for item in (item for item in session.items if item.get_closest_marker(MARKER) is not None):
             try:
-                path = path_of(item, arguments_of(item).get("name"))
+                path = self.path_of(item, arguments_of(item).get("name"))
             except ReplyError:
                 continue  # the test itself raises this error
             self.used.add(identity(path))
@@ -111,7 +135,14 @@ class Tally:
     def tell(self) -> None:
         """If this process is an xdist worker, send the collected facts to the controller."""
         output: dict[str, Any] = getattr(self._config, "workeroutput", {})
-        output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
+        output[_OUTPUT] = (
+            self.written,
+            self.told,
+            sorted(self.used | USED_FILES),
+            self.moves,
+            self._collected,
+            self._whole,
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -123,7 +154,8 @@ class Tally:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
-            written, lines, used, collected, whole = told
+            written, lines, used, moves, collected, whole = told
+            self.moves.update(moves)
             self.written += written
             self.told += lines
             self.used.update(used)
@@ -142,21 +174,34 @@ class Tally:
             yield f"{_PREFIX}{line}"
         if not self._all_ran():
             return
-        used = self.used | USED_FILES
-        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
-        unused = [path for path in files if identity(path) not in used and _is_recording(path)]
+        unused = self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
         for path in unused:
             aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
-            yield f"    {shown(self._config, path)}{aside}"
+            test, command = self.moves.get(shown(self._config, path), ("", ""))
+            moved = f": it matches {test}, which has none. If that was renamed: {command}" if test else ""
+            yield f"    {shown(self._config, path)}{aside}{moved}"
+
+    def unused(self, *, failed: bool = False) -> list[Path]:
+        """Return the recordings that no collected test and no open fake used; with `failed`, also those set aside."""
+        used = self.used | USED_FILES
+        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
+        return [
+            path
+            for path in files
+            if identity(path) not in used and _is_recording(path) and (failed or not path.name.endswith(FAILED_SUFFIX))
+        ]
 
     def _all_ran(self) -> bool:
         """Whether all tests of the project were collected and ran."""
+        return not self._workers and len(self._ran) == self._collected and self.all_collected()
+
+    def all_collected(self) -> bool:
+        """Whether all tests of the project were collected."""
         config = self._config
-        narrowed = any(getattr(config.option, name, None) for name in _NARROWING)
-        if narrowed or not self._whole or self._workers or len(self._ran) != self._collected:
+        if not self._whole or any(getattr(config.option, name, None) for name in _NARROWING):
             return False
         start, root = config.invocation_params.dir, config.rootpath
         asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
@@ -185,13 +230,22 @@ def arguments_of(item: pytest.Item) -> dict[str, Any]:
     return arguments
 
 
-def path_of(item: pytest.Item, name: object = None) -> Path:
-    """Return the path of a test's recording. Raises ReplyError for an invalid name."""
-    if name is not None:
-        return folder(item.config) / given_path(name)
+def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
+    """Return the path that a test's recording has unless its marker gives a name, relative to the folder of all."""
     module = relative(item.path, item.config.rootpath).parts
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return folder(item.config) / path_of_test(module, classes, item.name)
+    return path_of_test(module, classes, item.name, has_twin=has_twin)
+
+
+def _has_twin(node: object) -> bool:
+    """Whether a class has a name that differs from another class beside it only in upper and lower case."""
+    if not isinstance(node, pytest.Class):
+        return False
+    around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
+    return any(
+        name != node.name and name.lower() == node.name.lower() and isinstance(each, type)
+        for name, each in around.items()
+    )
 
 
 def relative(path: Path, start: Path) -> Path:

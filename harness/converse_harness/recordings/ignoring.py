@@ -7,7 +7,7 @@ member of a union may be left out: `tools[*].description` is `tools[*].toolSpec.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -38,11 +38,13 @@ class IgnoredParts:
     @classmethod
     def of(cls, ignore: object) -> IgnoredParts:
         """Read the argument `ignore`, a list of paths. Raises ReplyError for a path that no Converse request has."""
-        if isinstance(ignore, str) or not isinstance(ignore, Iterable):
+        if isinstance(ignore, str) or not isinstance(ignore, Collection):
             raise ReplyError(f"ignore={ignore!r}: it is a list of paths in the request. For instance {_EXAMPLE}.")
         labels, paths = set[str](), list[_Path]()
-        for path in cast("Iterable[object]", ignore):
-            for steps in _paths(path if isinstance(path, Hashable) else repr(path)):
+        for path in cast("Collection[object]", ignore):
+            if not isinstance(path, str):
+                raise _no_path(path)
+            for steps in _paths(path):
                 if steps[0] in _labels():
                     labels.add(str(steps[0]))
                 else:
@@ -97,21 +99,25 @@ def _labels() -> frozenset[str]:
 
 
 @lru_cache
-def _paths(text: object) -> Sequence[_Path]:
+def _paths(text: str) -> Sequence[_Path]:
     """The paths that a text stands for: several if the member of a union is left out and several unions have it."""
     steps = [*_steps(text)]
-    paths = [*_resolved(str(text), _request(), steps)]
+    paths = [*_resolved(text, _request(), steps)]
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 
 
-def _steps(text: object) -> Iterator[str | int | None]:
-    for part in text.split(".") if isinstance(text, str) else [""]:
+def _no_path(text: object) -> ReplyError:
+    return ReplyError(
+        f"ignore=[{text!r}]: this is no path. It is names with a dot between them, [0] or [*] after the name of a "
+        f"list. For instance {_EXAMPLE}."
+    )
+
+
+def _steps(text: str) -> Iterator[str | int | None]:
+    for part in text.split("."):
         found = _STEP.fullmatch(part)
         if found is None:
-            raise ReplyError(
-                f"ignore=[{text!r}]: this is no path. It is names with a dot between them, [0] or [*] after the name "
-                f"of a list. For instance {_EXAMPLE}."
-            )
+            raise _no_path(text)
         yield found[1]
         yield from (None if each[1] == "*" else int(each[1]) for each in _INDEX.finditer(found[2]))
 

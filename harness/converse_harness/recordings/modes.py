@@ -14,7 +14,7 @@ from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyErro
 from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection
 
     from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.play import Recording
@@ -43,7 +43,7 @@ def open_session(
     *,
     match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
-    ignore: Iterable[str] = (),
+    ignore: Collection[str] = (),
     required: bool = False,
     again: str = "",
     redaction: Redaction | None = None,
@@ -80,12 +80,13 @@ def open_session(
 class Unrecorded(Queue):
     """The queue of a missing recording.
 
-    The queue answers no call. So a test without a recording fails only if the test makes a call.
+    The queue answers no call. So a test without a recording fails only if the test makes a call. `more` returns what
+    else there is to say about a call.
     """
 
-    def __init__(self, name: str, why: tuple[str, str]) -> None:
+    def __init__(self, name: str, why: tuple[str, str], more: Callable[[Call], str]) -> None:
         super().__init__(name)
-        self._why = why
+        self._why, self._more = why, more
 
     def next(self, call: Call) -> None:
         """Return None: no call is answered."""
@@ -93,7 +94,7 @@ class Unrecorded(Queue):
     def explain(self, call: Call) -> Missed:
         """The explanation for an unanswered call: which recording is missing, and how to make it."""
         first, told = self._why
-        return Missed(f"call {call.number} {first}", told)
+        return Missed(f"call {call.number} {first}", f"{told}{self._more(call)}")
 
     def answers(self, call: Call) -> bool:
         """Return True: the missing recording could answer any call."""

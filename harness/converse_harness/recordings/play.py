@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,7 +32,7 @@ from converse_harness.recordings.matching import (
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
-from converse_harness.recordings.stale import played
+from converse_harness.recordings.stale import places_of, played
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -122,7 +122,10 @@ class Playing(Queue):
         """
         found = self._found(call) if self.slots else None
         if found is not None:
-            played(self.recording, self._numbers[id(found)], call, self._is_equal)
+            number = self._numbers[id(found)]
+            played(self.recording, number, call, self._is_equal)
+            if not self._is_equal:
+                call.answered.differs = partial(places_of, self.recording, number, call)
         return found
 
     @property
@@ -243,7 +246,7 @@ def recording(
     *,
     match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
-    ignore: Iterable[str] = (),
+    ignore: Collection[str] = (),
     redaction: Redaction | None = None,
 ) -> Recording:
     """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.

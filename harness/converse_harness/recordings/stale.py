@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.json_values import path_text
-from converse_harness.recordings.compare import Difference, lines_of, shown
-from converse_harness.recordings.matching import MatchKey
+from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
+from converse_harness.recordings.matching import MatchKey, canonical
 from converse_harness.recordings.places import in_words
 from converse_harness.secrets import mask
 
@@ -64,8 +64,7 @@ class StaleRecording:
         """Keep two unequal requests, unless many are kept already."""
         self._more = len(self._pairs) >= _COMPARED
         if not self._more:
-            of = {"numbered": recording.replaces}
-            self._pairs.append(_Pair(call.number, recording.asked(number, **of), recording.asked_by(call, **of)))
+            self._pairs.append(_pair(recording, number, call))
 
     @cached_property
     def _found(self) -> tuple[int, Sequence[_Place]]:
@@ -76,7 +75,7 @@ class StaleRecording:
             found = in_words(recorded, asked)
             differing += bool(found)
             for each in found:
-                key = path_text(each.path), *shown(each.old, each.new)
+                key = tuple("" if value is ABSENT else canonical(value) for value in (each.path, each.old, each.new))
                 places.setdefault(key, _Place(each, [])).calls.append(call)
         return differing, sorted(places.values(), key=lambda place: -len(place.calls))
 
@@ -137,6 +136,18 @@ def played(recording: Recording, number: int, call: Call, is_equal: bool) -> Non
         kept.requests += 1
         if not is_equal:
             kept.add(recording, number, call)
+
+
+def places_of(recording: Recording, number: int, call: Call) -> str:
+    """The first place at which a call differs from the request of an exchange, and the number of others."""
+    found = in_words(*_pair(recording, number, call)[1:])
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{path_text(found[0].path)}{more}" if found else ""
+
+
+def _pair(recording: Recording, number: int, call: Call) -> _Pair:
+    numbered = recording.replaces
+    return _Pair(call.number, recording.asked(number, numbered=numbered), recording.asked_by(call, numbered=numbered))
 
 
 def take() -> list[StaleRecording]:

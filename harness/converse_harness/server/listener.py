@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -93,7 +93,7 @@ class ConverseServer:
         mode: Mode | str = "all",
         match: Match | MatchFunction = "shape",
         pace: float | str = 0.0,
-        ignore: Iterable[str] = (),
+        ignore: Collection[str] = (),
         redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> ServerFake:

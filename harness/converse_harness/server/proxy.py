@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -226,7 +226,7 @@ class Options(TypedDict, total=False):
     mode: Mode | str
     match: Match | MatchFunction
     pace: float | str
-    ignore: Iterable[str]
+    ignore: Collection[str]
     redaction: Redaction | None
     on_saved: OnSaved
 
