@@ -57,6 +57,11 @@ def evaluated(calls: Sequence[Call]) -> Reply:
 USE = {"toolUse": {"name": "maps", "input": {"to": "Tirano"}}}
 FULL = {"inputTokens": 7, "outputTokens": 8, "totalTokens": 15}
 
+CITATION = (
+    '{"location": {"documentChar": {"documentIndex": 0, "end": 5, "start": 0}}, '
+    '"sourceContent": [{"text": "18 °C"}], "title": "f"}'
+)
+
 SPELLED: dict[str, tuple[Reply, str]] = {
     "text": (reply.text("hi"), 'reply.text("hi")'),
     "cut off": (reply.text("hi", stop_reason="max_tokens"), 'reply.text("hi", stop_reason="max_tokens")'),
@@ -71,11 +76,13 @@ SPELLED: dict[str, tuple[Reply, str]] = {
         reply.tool_use("maps", {"to": 1}, id="tooluse_1", pieces=['{"to"', ":1}"]),
         'reply.tool_use("maps", {"to": 1}, id="tooluse_1", pieces=[\'{"to"\', ":1}"])',
     ),
-    "usage": (reply.message({"text": "hi"}, usage=FULL), f'reply.message({{"text": "hi"}}, usage={FULL})'.replace("'", '"')),
+    "usage": (
+        reply.message({"text": "hi"}, usage=FULL),
+        f'reply.message({{"text": "hi"}}, usage={FULL})'.replace("'", '"'),
+    ),
     "cited": (
         reply.cited("It is ", "18 °C", citing({"name": "f", "source": {"text": "18 °C"}}, "18 °C"), "."),
-        'reply.cited("It is ", "18 °C", {"location": {"documentChar": {"documentIndex": 0, "end": 5, "start": 0}}, '
-        '"sourceContent": [{"text": "18 °C"}], "title": "f"}, ".")',
+        f'reply.cited("It is ", "18 °C", {CITATION}, ".")',
     ),
     "throttled": (reply.throttled(), "reply.throttled()"),
     "a wording": (reply.throttled(wording="tokens"), 'reply.throttled(wording="tokens")'),
@@ -100,16 +107,22 @@ SPELLED: dict[str, tuple[Reply, str]] = {
         'reply.text("one").error_frame_after(2, "InternalFailure", "Sorry.")',
     ),
     "reset": (reply.text("one two").broken(faults.reset, after=2), 'reply.text("one").broken(faults.reset, after=2)'),
-    "closed": (reply.text("one two").broken(faults.closed, after=2), 'reply.text("one").broken(faults.closed, after=2)'),
+    "closed": (
+        reply.text("one two").broken(faults.closed, after=2),
+        'reply.text("one").broken(faults.closed, after=2)',
+    ),
     "stalled": (reply.text("one two").broken(faults.stall, after=2), 'reply.text("one").broken(faults.stall, after=2)'),
-    "bad CRC": (reply.text("one two").broken(faults.bad_crc, after=2), 'reply.text("one").broken(faults.bad_crc, after=2)'),
+    "bad CRC": (
+        reply.text("one two").broken(faults.bad_crc, after=2),
+        'reply.text("one").broken(faults.bad_crc, after=2)',
+    ),
     "truncated": (
         reply.text("one two").broken(faults.truncated_frame, after=2),
         'reply.text("one").broken(faults.truncated_frame, after=2)',
     ),
     "no end": (reply.text("one").broken(faults.no_message_stop), 'reply.text("one").broken(faults.no_message_stop)'),
     "no answer": (reply.read_timeout(), "reply.read_timeout()"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("made", "written"), SPELLED.values(), ids=SPELLED)
@@ -130,16 +143,21 @@ SHORT: dict[str, tuple[Reply, str]] = {
     "pieces": (reply.text("a cat", pieces=["a c", "at"]), 'reply.text("a cat")'),
     "usage": (reply.message({"text": "hi"}, usage=FULL), 'reply.text("hi")'),
     "ids": (
-        reply.message({"text": "Hm."}, {"toolUse": {**USE["toolUse"], "toolUseId": "tooluse_1", "type": "tool_use"}}, strict=False),
+        reply.message(
+            {"text": "Hm."}, {"toolUse": {**USE["toolUse"], "toolUseId": "tooluse_1", "type": "tool_use"}}, strict=False
+        ),
         'reply.message({"text": "Hm."}, {"toolUse": {"name": "maps", "input": {"to": "Tirano"}}})',
     ),
-    "spelling of the input": (reply.tool_use("maps", {"a": 1}, pieces=['{ "a":1}']), 'reply.tool_use("maps", {"a": 1})'),
+    "spelling of the input": (
+        reply.tool_use("maps", {"a": 1}, pieces=['{ "a":1}']),
+        'reply.tool_use("maps", {"a": 1})',
+    ),
     "trace": (
         reply.message({"text": "hi"}, trace={"guardrail": {"actionReason": "x"}}),
         'reply.message({"text": "hi"}, trace={"guardrail": {"actionReason": "x"}})',
     ),
     "an error": (reply.throttled("x"), 'reply.throttled("x")'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("made", "written"), SHORT.values(), ids=SHORT)

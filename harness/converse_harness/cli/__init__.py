@@ -27,6 +27,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "rehearse": "report what Bedrock would refuse of recorded requests if they went to another model",
     "diff": "show what differs between two recordings",
     "new-test": "write a recording as the source of a test",
+    "prune": "remove recordings and exchanges that no test uses",
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }

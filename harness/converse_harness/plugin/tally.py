@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings.choices import (
     FAILED_SUFFIX,
+    OPENED,
     SUFFIX,
     USED_FILES,
     given_path,
@@ -24,6 +26,7 @@ from converse_harness.recordings.choices import (
     path_of_test,
 )
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.use import Use, write_use
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -69,7 +72,14 @@ class Tally:
         self.told: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
+        self.left: dict[str, list[list[int]]] = {}
+        """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
+        self._opened: Counter[str] = Counter()
+        """How many times the workers opened each file to play it."""
+        self._opened_before = OPENED.copy()
         self._ran: set[str] = set()
+        self._failed: set[str] = set()
+        self._skipped: set[str] = set()
         self._collected = 0
         self._whole = True
         """Becomes False if a module cannot be collected, or if a collected test is deselected."""
@@ -106,11 +116,16 @@ class Tally:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Register that a test ran, in this process or in a worker."""
         self._ran.add(report.nodeid)
+        if report.failed:
+            self._failed.add(report.nodeid)
+        elif report.skipped:
+            self._skipped.add(report.nodeid)
 
     def tell(self) -> None:
         """If this process is an xdist worker, send the collected facts to the controller."""
         output: dict[str, Any] = getattr(self._config, "workeroutput", {})
-        output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
+        used, opened = sorted(self.used | USED_FILES), dict(OPENED - self._opened_before)
+        output[_OUTPUT] = self.written, self.told, used, self.left, opened, self._collected, self._whole
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -122,10 +137,13 @@ class Tally:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
-            written, lines, used, collected, whole = told
+            written, lines, used, left, opened, collected, whole = told
             self.written += written
             self.told += lines
             self.used.update(used)
+            for path, runs in left.items():
+                self.left.setdefault(path, []).extend(runs)
+            self._opened.update(opened)
             self._collected = max(self._collected, collected)
             self._whole = self._whole and whole
             self._workers -= 1
@@ -135,15 +153,29 @@ class Tally:
         """Print three lists: written recordings, exchanges that were not played, and recordings that no test uses."""
         for line in self._lines():
             terminalreporter.write_line(line)
+        path = self._config.getoption("converse_used")
+        if path is not None:
+            write_use(self._config.invocation_params.dir / path, self._use())
+
+    def _use(self) -> Use:
+        """Return what the run found out, for `converse-harness prune`."""
+        opened = self._opened + (OPENED - self._opened_before)
+        # A file that was also played in another way may have been played differently.
+        left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
+        return Use(
+            self._config.rootpath,
+            folder(self._config),
+            self._missing(),
+            sorted(self._failed),
+            sorted(self._skipped - self._failed),
+            [*map(str, self._unused())],
+            {path: sorted(set.intersection(*map(set, runs))) for path, runs in left.items()},
+        )
 
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.told)):
             yield f"{_PREFIX}{line}"
-        if not self._all_ran():
-            return
-        used = self.used | USED_FILES
-        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
-        unused = [path for path in files if identity(path) not in used and _is_recording(path)]
+        unused = [] if self._missing() else self._unused()
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
@@ -151,19 +183,31 @@ class Tally:
             aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
             yield f"    {shown(self._config, path)}{aside}"
 
-    def _all_ran(self) -> bool:
-        """Whether all tests of the project were collected and ran."""
+    def _unused(self) -> list[Path]:
+        """Return the recordings in the folder that no test of this run uses."""
+        used = self.used | USED_FILES
+        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
+        return [path for path in files if identity(path) not in used and _is_recording(path)]
+
+    def _missing(self) -> str:
+        """Return why not all tests of the project were collected and ran; "" if they were."""
         config = self._config
-        narrowed = any(getattr(config.option, name, None) for name in _NARROWING)
-        if narrowed or not self._whole or self._workers or len(self._ran) != self._collected:
-            return False
+        narrowed = [name for name in _NARROWING if getattr(config.option, name, None)]
+        if narrowed:
+            return f"an option left out tests: {narrowed[0]}"
+        if not self._whole:
+            return "tests were deselected, or a module was skipped or could not be imported"
+        if self._workers or len(self._ran) != self._collected:
+            return f"{len(self._ran)} of {number(self._collected, 'test')} ran"
         start, root = config.invocation_params.dir, config.rootpath
         asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
         tests = [
             name for pattern in config.getini("testpaths") for name in glob.glob(pattern, root_dir=root, recursive=True)
         ]
         folders = [Path(os.path.realpath(root / name)) for name in tests or [""]]
-        return len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders)
+        if len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders):
+            return ""
+        return "only some of the tests were asked for"
 
 
 def arguments_of(item: pytest.Item) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
-from converse_harness.recordings.choices import USED_FILES, identity
+from converse_harness.recordings.choices import OPENED, USED_FILES, identity
 from converse_harness.recordings.matching import MATCHES, Match, MatchKey, as_recorded, asked_by, asked_in, key, masks
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
@@ -200,6 +200,7 @@ def recording(
     factor = check_how(match, pace)
     where = Path(path)
     USED_FILES.add(identity(where))
+    OPENED[identity(where)] += 1
     try:
         session = open_file(where)
     except OSError as error:
