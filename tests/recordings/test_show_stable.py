@@ -18,7 +18,6 @@ from tests.recordings.asking import NOVA, body, exchange, result, streamed, tool
 from tests.recordings.asking import write as write_exchanges
 
 BIN = Path(sys.executable).parent
-IDS = {"tooluse_one": "tooluse_Ab12Cd34Ef56", "tooluse_two": "tooluse_Gh78Ij90Kl12"}
 
 
 def session(
@@ -36,7 +35,7 @@ def session(
         {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": piece}}}}
         for piece in (given[:cut], given[cut:])
     ]
-    events = [start, *deltas, {"contentBlockStop": {"contentBlockIndex": 1}}]
+    events: list[Line] = [start, *deltas, {"contentBlockStop": {"contentBlockIndex": 1}}]
     stream[-2:-2] = [{"t": 20, **event, "p": 3} for event in events]
     stream[-2]["messageStop"] = {"stopReason": "tool_use"}
     stream[-1]["metadata"] = {
@@ -143,9 +142,9 @@ def test_an_other_conversation_begins_anew(tmp_path: Path, capsys: pytest.Captur
 
 def test_tokens_of_the_cache_are_tokens_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown: list[str] = []
-    for number, usage in enumerate(({"cacheWriteInputTokens": 90}, {"cacheReadInputTokens": 90})):
+    for number, key in enumerate(("cacheWriteInputTokens", "cacheReadInputTokens")):
         lines = exchange(body(user("?")))
-        lines[1]["body"]["usage"] = {"inputTokens": 10, "outputTokens": 1, "totalTokens": 101, **usage}
+        lines[1]["body"]["usage"] = {"inputTokens": 10, "outputTokens": 1, "totalTokens": 101, key: 90}
         shown.append(show(write_exchanges(tmp_path / f"{number}.jsonl", lines), capsys))
     assert shown[0] == shown[1]
     assert "usage        100 in, 1 out" in shown[0]

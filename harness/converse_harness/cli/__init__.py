@@ -29,6 +29,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "diff": "show what differs between two recordings",
     "new-test": "write a recording as the source of a test",
     "doctor": "print versions, what pytest loads and what it takes, and whether a fake answers here",
+    "prune": "remove recordings and exchanges that no test uses",
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }

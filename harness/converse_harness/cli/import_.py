@@ -93,6 +93,8 @@ def run(given: argparse.Namespace) -> int:
         for line in lines:
             printer.say(line)
     progress.clear()
+    for line in work.no_json:
+        complain("import", line)
     for line in work.summary():
         printer.say(line)
     return 1 if work.refused or work.verdicts["not equal"] or not work.verdicts else 0
@@ -140,7 +142,8 @@ class _Import:
 
     `written` maps each written recording to its cassette. The others are counters: `verdicts` counts the imported
     exchanges by verdict, `alone` counts the ignored interactions by host, `others` counts the files of other tools by
-    tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports.
+    tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports. `no_json`
+    describes the bodies that are no JSON.
     """
 
     hosts: Hosts
@@ -152,6 +155,7 @@ class _Import:
     others: Counter[str] = field(default_factory=Counter[str])
     without: int = 0
     refused: int = 0
+    no_json: list[str] = field(default_factory=list[str])
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
         """Import a cassette; return the lines to print, and the reason if the import failed."""
@@ -180,6 +184,7 @@ class _Import:
             else:
                 self.without += 1
             return []
+        self.no_json += imported.no_json
         self.alone.update(imported.alone)
         self.verdicts.update(imported.verdicts)
         if not imported.verdicts:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import Arguments, CommandFailed, Printer, UsageFailed, complain, counted, session_in
-from converse_harness.recordings.edits import CannotEdit, line_length, with_test
+from converse_harness.cli.terminal import Arguments, CommandFailed, Printer, UsageFailed, complain, session_in
+from converse_harness.recordings.edits import CannotEdit, line_length, read_source, with_test
 from converse_harness.recordings.script_source import function_source, name_of_test, script_source
 from converse_harness.recordings.write import write
 
@@ -57,19 +57,19 @@ def run(given: argparse.Namespace) -> int:
         why = "\n".join(script.left_out) or "it has no exchange with Converse or ConverseStream."
         raise CommandFailed(f"{given.file}: {why}", _TROUBLE)
     test = function_source(session.exchanges, script, name, width)
-    before = given.into.read_text(encoding="utf-8") if given.into else f'"""Replies of {given.file.name}."""\n'
     try:
+        before = read_source(given.into) if given.into else f'"""Replies of {given.file.name}."""\n'
         whole = with_test(before, test, name, script.names)
     except CannotEdit as error:
         raise CommandFailed(f"{given.into}: {error}", _TROUBLE) from error
+    except OSError as error:
+        raise CommandFailed(f"{given.into}: {error.strerror or error}", _TROUBLE) from error
     printer = Printer(sys.stdout)
     if target is None:
         printer.out.write(whole)
     else:
         write(target, whole)
-        printer.say(
-            f"{given.file} -> {target}::{name}: {counted(script.replies, 'reply').replace('replys', 'replies')}"
-        )
+        printer.say(f"{given.file} -> {target}::{name}: {script.replies} repl{'y' if script.replies == 1 else 'ies'}")
     for each in script.left_out:
         complain("new-test", f"left out {each}")
     return 1 if script.left_out else 0

@@ -156,10 +156,13 @@ class RecordingRun:
         """
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
-        if passed and (left := self._unplayed()):
+        left = self._unplayed()
+        if passed and left:
             places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
             many = number(len(self.queue("").slots), "recorded exchange")
             tally.told.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
+        if passed and self.recording is not None:
+            tally.left.setdefault(identity(self.path), []).append(left)
         if self.writer is None:
             return
         policy = one_of("failed", chosen(config, "record_failed"), FAILED)

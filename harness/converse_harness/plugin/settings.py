@@ -85,6 +85,10 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
         "seconds, or for a number of seconds (20s), for tests below a path, with named faults (no_message_stop,reset), "
         "or all of these with commas between them",
     },
+    "used": {
+        "metavar": "FILE",
+        "help": "write to FILE which recordings the tests use, for `converse-harness prune --used FILE`",
+    },
     "chaos-strict": {
         "action": "store_true",
         "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer",

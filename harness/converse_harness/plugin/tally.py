@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -18,6 +18,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings.choices import (
     FAILED_SUFFIX,
+    OPENED,
     SUFFIX,
     USED_FILES,
     given_path,
@@ -25,6 +26,7 @@ from converse_harness.recordings.choices import (
     path_of_test,
 )
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.use import Use, write_use
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -75,7 +77,14 @@ class Tally:
         """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
         self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
         """Maps the path of a test's recording, in lower case, to the paths that differ from it only in upper case."""
+        self.left: dict[str, list[list[int]]] = {}
+        """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
+        self._opened: Counter[str] = Counter()
+        """How many times the workers opened each file to play it."""
+        self._opened_before = OPENED.copy()
         self._ran: set[str] = set()
+        self._failed: set[str] = set()
+        self._skipped: set[str] = set()
         self._collected = 0
         self._whole = True
         """Becomes False if a module cannot be collected, or if a collected test is deselected."""
@@ -131,18 +140,16 @@ class Tally:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Register that a test ran, in this process or in a worker."""
         self._ran.add(report.nodeid)
+        if report.failed:
+            self._failed.add(report.nodeid)
+        elif report.skipped:
+            self._skipped.add(report.nodeid)
 
     def tell(self) -> None:
         """If this process is an xdist worker, send the collected facts to the controller."""
         output: dict[str, Any] = getattr(self._config, "workeroutput", {})
-        output[_OUTPUT] = (
-            self.written,
-            self.told,
-            sorted(self.used | USED_FILES),
-            self.moves,
-            self._collected,
-            self._whole,
-        )
+        used, opened = sorted(self.used | USED_FILES), dict(OPENED - self._opened_before)
+        output[_OUTPUT] = self.written, self.told, used, self.moves, self.left, opened, self._collected, self._whole
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -154,11 +161,14 @@ class Tally:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
-            written, lines, used, moves, collected, whole = told
+            written, lines, used, moves, left, opened, collected, whole = told
             self.moves.update(moves)
             self.written += written
             self.told += lines
             self.used.update(used)
+            for path, runs in left.items():
+                self.left.setdefault(path, []).extend(runs)
+            self._opened.update(opened)
             self._collected = max(self._collected, collected)
             self._whole = self._whole and whole
             self._workers -= 1
@@ -168,13 +178,29 @@ class Tally:
         """Print three lists: written recordings, exchanges that were not played, and recordings that no test uses."""
         for line in self._lines():
             terminalreporter.write_line(line)
+        path = self._config.getoption("converse_used")
+        if path is not None:
+            write_use(self._config.invocation_params.dir / path, self._use())
+
+    def _use(self) -> Use:
+        """Return what the run found out, for `converse-harness prune`."""
+        opened = self._opened + (OPENED - self._opened_before)
+        # A file that was also played in another way may have been played differently.
+        left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
+        return Use(
+            self._config.rootpath,
+            folder(self._config),
+            self._missing(),
+            sorted(self._failed),
+            sorted(self._skipped - self._failed),
+            [*map(str, self.unused(failed=True))],
+            {path: sorted(set.intersection(*map(set, runs))) for path, runs in left.items()},
+        )
 
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.told)):
             yield f"{_PREFIX}{line}"
-        if not self._all_ran():
-            return
-        unused = self.unused(failed=True)
+        unused = [] if self._missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
@@ -194,22 +220,35 @@ class Tally:
             if identity(path) not in used and _is_recording(path) and (failed or not path.name.endswith(FAILED_SUFFIX))
         ]
 
-    def _all_ran(self) -> bool:
-        """Whether all tests of the project were collected and ran."""
-        return not self._workers and len(self._ran) == self._collected and self.all_collected()
+    def _missing(self) -> str:
+        """Return why not all tests of the project were collected and ran; "" if they were."""
+        if self._not_collected():
+            return self._not_collected()
+        if self._workers or len(self._ran) != self._collected:
+            return f"{len(self._ran)} of {number(self._collected, 'test')} ran"
+        return ""
 
     def all_collected(self) -> bool:
         """Whether all tests of the project were collected."""
+        return not self._not_collected()
+
+    def _not_collected(self) -> str:
+        """Return why not all tests of the project were collected; "" if they were."""
         config = self._config
-        if not self._whole or any(getattr(config.option, name, None) for name in _NARROWING):
-            return False
+        narrowed = [name for name in _NARROWING if getattr(config.option, name, None)]
+        if narrowed:
+            return f"an option left out tests: {narrowed[0]}"
+        if not self._whole:
+            return "tests were deselected, or a module was skipped or could not be imported"
         start, root = config.invocation_params.dir, config.rootpath
         asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
         tests = [
             name for pattern in config.getini("testpaths") for name in glob.glob(pattern, root_dir=root, recursive=True)
         ]
         folders = [Path(os.path.realpath(root / name)) for name in tests or [""]]
-        return len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders)
+        if len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders):
+            return ""
+        return "only some of the tests were asked for"
 
 
 def arguments_of(item: pytest.Item) -> dict[str, Any]:

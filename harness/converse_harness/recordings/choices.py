@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, Literal
@@ -37,6 +38,10 @@ FAILED: Final[Mapping[Failed, str]] = {
 
 USED_FILES: Final[set[str]] = set()
 """The `identity` of each recording file that this process used."""
+
+
+OPENED: Final[Counter[str]] = Counter()
+"""How many times this process opened each file to play it, by `identity`."""
 
 
 def identity(path: Path) -> str:

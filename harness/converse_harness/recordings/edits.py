@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -64,14 +63,22 @@ def with_test(source: str, test: str, name: str, names: Sequence[str]) -> str:
     if name in set(_bound(module)):
         raise CannotEdit(f"{name} is there already; --name gives another name.")
     made = with_imports(source, names)
-    blank = "\n\n" if made.endswith("\n") or not made else "\n\n\n"
-    end = made if made.endswith("\n\n\n") else made.rstrip("\n") + "\n"
-    return as_in(source, end + blank + test)
+    newline = newline_of(source)
+    missing = 3 - made[len(made.rstrip()) :].count("\n") if made.strip() else 0
+    return made + newline * missing + test.replace("\n", newline)
 
 
-def as_in(source: str, text: str) -> str:
-    """Return the text with the line ends of a file."""
-    return re.sub(r"\r?\n", "\r\n", text) if "\r\n" in source else text
+def read_source(path: Path) -> str:
+    """The text of a Python file with its own line ends. Raises CannotEdit for a file that is not UTF-8, and OSError."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise CannotEdit("it is not UTF-8.") from error
+
+
+def newline_of(source: str) -> str:
+    """The line end of a file."""
+    return "\r\n" if "\r\n" in source else "\n"
 
 
 def with_imports(source: str, names: Iterable[str]) -> str:
@@ -97,7 +104,7 @@ def with_imports(source: str, names: Iterable[str]) -> str:
             return "".join(lines)
     line = f"from {PACKAGE} import {', '.join(missing)}"
     at, before, after = _place(module, line)
-    newline = "\r\n" if "\r\n" in source else "\n"
+    newline = newline_of(source)
     if at and not lines[at - 1].endswith("\n"):
         lines[at - 1] += newline
     lines.insert(at, newline * before + line + newline + newline * after)
@@ -125,7 +132,7 @@ def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
         gap = following[0].lineno - 1 - at if following else 1
         return at, int(at > 0), int(gap == 0)
     # `import x` stands before `from x import y`, and both are in order; what is not in order stays so.
-    above = [node for node in others if _statement_order(ast.unparse(node)) < _statement_order(line)]
+    above = [node for node in others if _statement_order(ast.unparse(node)) <= _statement_order(line)]
     if not above:
         return others[0].lineno - 1, 0, 0
     return above[-1].end_lineno or above[-1].lineno, 0, 0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
-from converse_harness.recordings.choices import USED_FILES, identity
+from converse_harness.recordings.choices import OPENED, USED_FILES, identity
 from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import (
     MATCHES,
@@ -263,6 +263,7 @@ def recording(
     factor, ignored = check_how(match, pace), IgnoredParts.of(ignore)
     where = Path(path)
     USED_FILES.add(identity(where))
+    OPENED[identity(where)] += 1
     try:
         session = open_file(where)
     except OSError as error:

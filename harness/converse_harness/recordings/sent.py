@@ -49,6 +49,8 @@ def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
     if headers.get("content-type") == _STREAM:
         content = list(_events(data, ending))
         content = [*_joined(content)] if whole else content
+    elif ending:
+        content = []  # a client gets nothing of a body that breaks off
     else:
         content = [parsed_json(data, data)]
     content = [_without_chance(each, whole=whole) for each in content]

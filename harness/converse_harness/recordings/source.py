@@ -127,7 +127,7 @@ def _flat(value: object) -> str:
         case None | bool() | int() | Fault():
             return repr(value)
         case float() if value - value == 0:  # neither infinite nor "not a number", which have no literal
-            return repr(value)
+            return repr(value).replace("e+", "e")
         case _:
             raise Unwritable(f"{type(value).__name__} has no source")
 

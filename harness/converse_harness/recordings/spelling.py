@@ -76,13 +76,15 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
         yield from _errors(wanted)
     elif exchange.operation == "Converse":
         members = object_of(parsed_json(body_bytes("body", head) or b""))
-        body = message_of(members) if "output" in members else None
+        body = message_of(members) if "output" in members and not wanted.ending else None
         if isinstance(body, MessageBody):
             for call in _messages(_Message.of_body(body), short=short):
-                yield from _with_ends((call,), wanted, 1)
+                yield (call,)
+        else:
+            yield from _with_ends((("text", ("...",), {}),), wanted, None, illegal=True)
     else:
         events = [event for event in map(event_as_sent, exchange.events) if event is not None]
-        yield from _streams(events, wanted, short=short)
+        yield from _streams(events, wanted, short=short, illegal=bool(exchange.faults) or not events)
 
 
 # Answers with a message.
@@ -179,20 +181,29 @@ def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
     """Yield the spellings of a message: first without usage and deltas, which a fake estimates and cuts itself."""
     figures = {name: value for name, value in message.options.items() if name == "usage"}
     others = {name: value for name, value in message.options.items() if name != "usage"}
-    content = tuple(map(_without_id, message.content)) if short else message.content
+    content = tuple(_tool_in_order(block, short=short) for block in message.content)
     for pieces in ({}, message.pieces) if message.pieces and not short else ({},):
         for given in ({}, figures) if figures and not short else ({},):
             variant = replace(message, content=content, pieces=pieces, options={**given, **others})
             yield from chain.from_iterable(spelling(variant) for spelling in _SPELLINGS)
 
 
-def _without_id(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    tool = block.get("toolUse")
-    if not isinstance(tool, dict):
+def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any]:
+    """A block; a tool use as a person writes it: the name comes first and, if `short`, the service gives the id."""
+    tool = object_of(block.get("toolUse"))
+    if not tool.keys() >= {"name", "input"}:
         return block
-    usual = {"type": "tool_use"}
-    left = {key: value for key, value in tool.items() if key != "toolUseId" and usual.get(key) != value}
-    return {"toolUse": left if left.keys() == {"name", "input"} else tool}
+    hidden = {"toolUseId": None, "type": "tool_use"} if short else {}
+    left = {key: tool[key] for key in sorted(tool, key=_place) if hidden.get(key, "") not in (None, tool[key])}
+    return {**block, "toolUse": left}
+
+
+_TOOL: Final = ("name", "toolUseId", "type")
+"""The members of a tool use that stand before its input."""
+
+
+def _place(member: str) -> int:
+    return _TOOL.index(member) if member in _TOOL else len(_TOOL)
 
 
 def _is_json(text: str) -> bool:
@@ -206,7 +217,7 @@ def _is_json(text: str) -> bool:
 # Streams.
 
 
-def _streams(events: Sequence[Event], wanted: Sent, *, short: bool) -> Iterator[Calls]:
+def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: bool) -> Iterator[Calls]:
     failure = kind(events[-1]) if events and is_exception(kind(events[-1])) else ""
     came = [*events[:-1]] if failure else [*events]
     ended = _completed(came)
@@ -215,25 +226,22 @@ def _streams(events: Sequence[Event], wanted: Sent, *, short: bool) -> Iterator[
         if failure:
             yield call, _failure(len(came), failure, events[-1][failure])
         else:
-            yield from _with_ends((call,), wanted, len(came))
+            yield from _with_ends((call,), wanted, len(came), illegal=illegal)
     for strict in ({}, {"strict": False}):
         yield (("events", ([*events],), strict),)
-        yield from _with_ends((("events", (ended,), strict),), wanted, len(came))
+        yield from _with_ends((("events", (ended,), strict),), wanted, len(came), illegal=illegal)
 
 
-def _with_ends(calls: Calls, wanted: Sent, events: int) -> Iterator[Calls]:
-    """Yield the calls and, if the answer did not end well, the calls with each fault, after this number of events."""
+def _with_ends(calls: Calls, wanted: Sent, after: int | None, *, illegal: bool) -> Iterator[Calls]:
+    """Yield the calls and, for an answer that is not as it should be, the calls with each fault.
+
+    A fault comes after this number of events; an order fault at its usual place.
+    """
     yield calls
-    if wanted.ending or not wanted.content or wanted.status == 200:
-        for fault in faults.FAULTS.values() if _is_bad(wanted, events) else ():
-            after = {} if fault.place == "whole answer" else {"after": events}
-            yield *calls, ("broken", (fault,), after)
-
-
-def _is_bad(wanted: Sent, events: int) -> bool:
-    """Whether an answer ended badly, or as a stream without its last event."""
-    last = wanted.content[-1] if wanted.content else {}
-    return bool(wanted.ending) or not events or (events > 1 and "metadata" not in object_of(last))
+    if wanted.ending or illegal:
+        for fault in faults.FAULTS.values():
+            at = {} if fault.place in ("whole answer", "position") or after is None else {"after": after}
+            yield *calls, ("broken", (fault,), at)
 
 
 def _failure(after: int, name: str, members: Mapping[str, Any]) -> Call:
@@ -253,7 +261,8 @@ def _completed(events: Sequence[Event]) -> list[Event]:
         made.append({"contentBlockStop": {"contentBlockIndex": index}})
     if "messageStop" not in names:
         uses = any("toolUse" in object_of(object_of(event.get("contentBlockStart")).get("start")) for event in made)
-        made.append({"messageStop": {"stopReason": "tool_use" if uses else "end_turn"}})
+        stop = {"messageStop": {"stopReason": "tool_use" if uses else "end_turn"}}
+        made.insert(len(made) - ("metadata" in names), stop)
     if "metadata" not in names:
         usage = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
         made.append({"metadata": {"usage": usage, "metrics": {"latencyMs": 0}}})
