@@ -1,11 +1,12 @@
 """A program on any-llm, tested as its users test one."""
 
+import asyncio
 import json
 import os
 from unittest.mock import patch
 
 import pytest
-from any_llm import completion
+from any_llm import acompletion, completion
 
 from converse_harness import reply
 from converse_harness.intercept.clients import ACCOUNT
@@ -66,3 +67,9 @@ def test_throttled(converse):
     converse.script(reply.throttled(), reply.text("ok"))
     assert ask("Are you there?") == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse):
+    converse.script(reply.text("Zürich"))
+    said = asyncio.run(acompletion(MODEL, [{"role": "user", "content": "Where to?"}]))
+    assert said.choices[0].message.content == "Zürich"

@@ -1,5 +1,7 @@
 """An agent of CrewAI, tested as its users test one."""
 
+import asyncio
+
 from crewai import LLM, Agent
 from crewai.tools import tool
 
@@ -43,3 +45,8 @@ def test_throttled(converse):
     converse.script(reply.throttled(), reply.text("ok"))
     assert LLM(MODEL).call("Are you there?") == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse):
+    converse.script(reply.text("Zürich"))
+    assert asyncio.run(LLM(MODEL).acall("Where to?")) == "Zürich"
