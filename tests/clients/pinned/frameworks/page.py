@@ -147,7 +147,8 @@ def page() -> str:
 
 
 def _item(text: str) -> str:
-    return textwrap.fill(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n"
+    lines = textwrap.wrap(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
 
 
 def _version(framework: Framework) -> str:
