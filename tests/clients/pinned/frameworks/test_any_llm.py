@@ -9,7 +9,6 @@ import pytest
 from any_llm import acompletion, completion
 
 from converse_harness import reply
-from converse_harness.intercept.clients import ACCOUNT
 
 MODEL = "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 TOOL = {
@@ -24,7 +23,7 @@ TOOL = {
 
 @pytest.fixture(autouse=True)
 def dummy_keys(converse):
-    with patch.dict(os.environ, ACCOUNT):  # merge: calls
+    with patch.dict(os.environ, converse.environ):
         yield
 
 

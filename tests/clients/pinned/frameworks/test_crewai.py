@@ -36,7 +36,7 @@ def test_stream(converse):
 def test_tool_loop(converse):
     converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
     assert agent().kickoff("How warm is it in Bern?").raw == "18 °C"
-    asked, answered = [call for call in converse.calls if call.operation == "Converse"]  # merge: calls
+    asked, answered = converse.calls
     assert asked.tool_names == ["get_weather"]
     assert "18 °C in Bern" in str(answered.tool_results[0]["content"])
 
