@@ -66,6 +66,8 @@ def test_looks_up_the_weather(converse):
     assert asked.tool_names == ["get_weather"]
     assert answered.tool_results[0]["content"] == [{"text": "18 °C in Bern"}]
 ```
+
+Of some it is good to know:
 """
 
 ONE_LINE: Final = """\
@@ -117,6 +119,7 @@ class Framework(NamedTuple):
     seen: date
     line: str = ""
     why: str = ""
+    note: str = ""
     wrong: str = ""
     environ: dict[str, str] = {}  # noqa: RUF012 - a default of a NamedTuple, which nobody changes
 
@@ -141,9 +144,10 @@ def page() -> str:
     """docs/frameworks.md."""
     tried = frameworks().values()
     whys = "".join(_item(f"{f.title}: {f.why}") for f in tried if f.why)
+    notes = "".join(_item(f"{f.title}: {f.note}") for f in tried if f.note)
     wrongs = "".join(_item(f"{f.title} {_version(f)}: {f.wrong}") for f in tried if f.wrong)
     table = "\n".join(_table(list(tried)))
-    return "\n".join([INTRODUCTION, table + "\n", AFTER_THE_TABLE, ONE_LINE, whys, WRONG, wrongs, AGAIN])
+    return "\n".join([INTRODUCTION, table + "\n", AFTER_THE_TABLE, notes, ONE_LINE, whys, WRONG, wrongs, AGAIN])
 
 
 def _item(text: str) -> str:
