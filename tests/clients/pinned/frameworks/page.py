@@ -67,7 +67,7 @@ def test_looks_up_the_weather(converse):
     assert answered.tool_results[0]["content"] == [{"text": "18 °C in Bern"}]
 ```
 
-Of some it is good to know:
+Notes on some of them:
 """
 
 ONE_LINE: Final = """\
@@ -142,11 +142,11 @@ def frameworks() -> dict[str, Framework]:
 
 def page() -> str:
     """docs/frameworks.md."""
-    tried = frameworks().values()
+    tried = sorted(frameworks().values(), key=lambda framework: framework.title.lower())
     whys = "".join(_item(f"{f.title}: {f.why}") for f in tried if f.why)
     notes = "".join(_item(f"{f.title}: {f.note}") for f in tried if f.note)
     wrongs = "".join(_item(f"{f.title} {_version(f)}: {f.wrong}") for f in tried if f.wrong)
-    table = "\n".join(_table(list(tried)))
+    table = "\n".join(_table(tried))
     return "\n".join([INTRODUCTION, table + "\n", AFTER_THE_TABLE, notes, ONE_LINE, whys, WRONG, wrongs, AGAIN])
 
 
@@ -162,7 +162,7 @@ def _version(framework: Framework) -> str:
 def _table(tried: list[Framework]) -> Iterator[str]:
     yield "| framework | packages | Python | needs | seen | on |"
     yield "|---|---|---|---|---|---|"
-    for framework in sorted(tried, key=lambda each: each.title.lower()):
+    for framework in tried:
         packages = ", ".join(requirement.replace("==", " ") for requirement in framework.requires)
         seen = ", ".join(SCENARIOS[test] for test in SCENARIOS if test in framework.tests)
         wrong = "[errors](#what-they-do-wrong)" if framework.wrong else ""
