@@ -291,7 +291,7 @@ def matrix_page(session: nox.Session) -> None:
     session.run("python", "-m", "tests.clients.matrix.page")
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def frameworks(session: nox.Session) -> None:
     """Agent frameworks, each in an environment of its own; `-- NAME ...` tries these only. Takes 20 minutes."""
     names = session.posargs or list(FRAMEWORKS)

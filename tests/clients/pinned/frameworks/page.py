@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from datetime import date
@@ -16,6 +17,7 @@ SCENARIOS: Final = {
     "test_text": "text",
     "test_conversation": "conversation",
     "test_stream": "stream",
+    "test_async": "async",
     "test_tool_use": "tool use",
     "test_tool_loop": "tool loop",
     "test_throttled": "throttled",
@@ -30,9 +32,10 @@ client, and the fixture answers this client. These frameworks were tried, each i
 project that has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
 
 *Needs* is what a test has besides the fixture [`converse`](fixtures.md). *Seen* is what the suite does: a **text** is
-one answer; a **conversation** has a second question; a **stream** is read piece by piece; in a **tool use** the
-framework returns the tool that the model chose; in a **tool loop** it runs the tool, sends the result and gets a text;
-**throttled** is a 429 and then an answer. The suites are in the repository, in `tests/clients/pinned/frameworks/`.
+one answer; a **conversation** has a second question; a **stream** is read piece by piece; **async** is a framework's
+second, asynchronous API; in a **tool use** the framework returns the tool that the model chose; in a **tool loop** it
+runs the tool, sends the result and gets a text; **throttled** is a 429 and then an answer. The suites are in the
+repository, in `tests/clients/pinned/frameworks/`.
 """
 
 AFTER_THE_TABLE: Final = """\
@@ -63,13 +66,15 @@ def test_looks_up_the_weather(converse):
     assert asked.tool_names == ["get_weather"]
     assert answered.tool_results[0]["content"] == [{"text": "18 °C in Bern"}]
 ```
+
+Notes on some of them:
 """
 
 ONE_LINE: Final = """\
 ## One line
 
-Some frameworks look for keys and a region themselves, and raise an error before they make a client. `converse.environ`
-has dummies for them, and no endpoint. Set them for each test, in your `conftest.py`:
+Some frameworks look for keys themselves, and raise an error before they make a client. `converse.environ` has dummy
+keys and a region, but no endpoint. Set them for each test, in your `conftest.py`:
 
 <!-- example: not run: the sessions `frameworks-NAME` run this line with each framework that needs it -->
 ```python
@@ -84,6 +89,8 @@ def dummy_keys(converse):
     with patch.dict(os.environ, converse.environ):
         yield
 ```
+
+Without this line these errors come:
 """
 
 WRONG: Final = """\
@@ -112,6 +119,7 @@ class Framework(NamedTuple):
     seen: date
     line: str = ""
     why: str = ""
+    note: str = ""
     wrong: str = ""
     environ: dict[str, str] = {}  # noqa: RUF012 - a default of a NamedTuple, which nobody changes
 
@@ -134,11 +142,17 @@ def frameworks() -> dict[str, Framework]:
 
 def page() -> str:
     """docs/frameworks.md."""
-    tried = frameworks().values()
-    whys = "".join(f"- {f.title}: {f.why}\n" for f in tried if f.why)
-    wrongs = "".join(f"- {f.title} {_version(f)}: {f.wrong}\n" for f in tried if f.wrong)
-    table = "\n".join(_table(list(tried)))
-    return "\n".join([INTRODUCTION, table + "\n", AFTER_THE_TABLE, ONE_LINE, whys, WRONG, wrongs, AGAIN])
+    tried = sorted(frameworks().values(), key=lambda framework: framework.title.lower())
+    whys = "".join(_item(f"{f.title}: {f.why}") for f in tried if f.why)
+    notes = "".join(_item(f"{f.title}: {f.note}") for f in tried if f.note)
+    wrongs = "".join(_item(f"{f.title} {_version(f)}: {f.wrong}") for f in tried if f.wrong)
+    table = "\n".join(_table(tried))
+    return "\n".join([INTRODUCTION, table + "\n", AFTER_THE_TABLE, notes, ONE_LINE, whys, WRONG, wrongs, AGAIN])
+
+
+def _item(text: str) -> str:
+    lines = textwrap.wrap(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
 
 
 def _version(framework: Framework) -> str:
@@ -148,7 +162,7 @@ def _version(framework: Framework) -> str:
 def _table(tried: list[Framework]) -> Iterator[str]:
     yield "| framework | packages | Python | needs | seen | on |"
     yield "|---|---|---|---|---|---|"
-    for framework in sorted(tried, key=lambda each: each.title.lower()):
+    for framework in tried:
         packages = ", ".join(requirement.replace("==", " ") for requirement in framework.requires)
         seen = ", ".join(SCENARIOS[test] for test in SCENARIOS if test in framework.tests)
         wrong = "[errors](#what-they-do-wrong)" if framework.wrong else ""

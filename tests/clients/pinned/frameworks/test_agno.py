@@ -1,5 +1,7 @@
 """An agent of Agno, tested as its users test one."""
 
+import asyncio
+
 import pytest
 from agno.agent import Agent
 from agno.models.aws import AwsBedrock
@@ -45,3 +47,8 @@ def test_throttled(converse, agent):
     converse.script(reply.throttled(), reply.text("ok"))
     assert agent.run("Are you there?").content == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse, agent):
+    converse.script(reply.text("Zürich"))
+    assert asyncio.run(agent.arun("Where to?")).content == "Zürich"

@@ -1,14 +1,14 @@
 """A program on any-llm, tested as its users test one."""
 
+import asyncio
 import json
 import os
 from unittest.mock import patch
 
 import pytest
-from any_llm import completion
+from any_llm import acompletion, completion
 
 from converse_harness import reply
-from converse_harness.intercept.clients import ACCOUNT
 
 MODEL = "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 TOOL = {
@@ -23,7 +23,7 @@ TOOL = {
 
 @pytest.fixture(autouse=True)
 def dummy_keys(converse):
-    with patch.dict(os.environ, ACCOUNT):  # merge: calls
+    with patch.dict(os.environ, converse.environ):
         yield
 
 
@@ -66,3 +66,9 @@ def test_throttled(converse):
     converse.script(reply.throttled(), reply.text("ok"))
     assert ask("Are you there?") == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse):
+    converse.script(reply.text("Zürich"))
+    said = asyncio.run(acompletion(MODEL, [{"role": "user", "content": "Where to?"}]))
+    assert said.choices[0].message.content == "Zürich"

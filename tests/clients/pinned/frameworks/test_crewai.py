@@ -1,5 +1,7 @@
 """An agent of CrewAI, tested as its users test one."""
 
+import asyncio
+
 from crewai import LLM, Agent
 from crewai.tools import tool
 
@@ -34,7 +36,7 @@ def test_stream(converse):
 def test_tool_loop(converse):
     converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
     assert agent().kickoff("How warm is it in Bern?").raw == "18 °C"
-    asked, answered = [call for call in converse.calls if call.operation == "Converse"]  # merge: calls
+    asked, answered = converse.calls
     assert asked.tool_names == ["get_weather"]
     assert "18 °C in Bern" in str(answered.tool_results[0]["content"])
 
@@ -43,3 +45,8 @@ def test_throttled(converse):
     converse.script(reply.throttled(), reply.text("ok"))
     assert LLM(MODEL).call("Are you there?") == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse):
+    converse.script(reply.text("Zürich"))
+    assert asyncio.run(LLM(MODEL).acall("Where to?")) == "Zürich"

@@ -8,7 +8,6 @@ import dspy
 import pytest
 
 from converse_harness import reply
-from converse_harness.intercept.clients import ACCOUNT
 
 dspy.configure(lm=dspy.LM("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", cache=False))
 
@@ -20,7 +19,7 @@ def get_weather(city: str) -> str:
 
 @pytest.fixture(autouse=True)
 def dummy_keys(converse_httpx):
-    with patch.dict(os.environ, ACCOUNT):  # merge: calls
+    with patch.dict(os.environ, converse_httpx.environ):
         yield
 
 

@@ -1,5 +1,7 @@
 """An agent of Haystack, tested as its users test one."""
 
+import asyncio
+
 import pytest
 from haystack.components.agents import Agent
 from haystack.dataclasses import ChatMessage
@@ -49,3 +51,8 @@ def test_throttled(converse, generator):
     converse.script(reply.throttled(), reply.text("ok"))
     assert generator.run([ChatMessage.from_user("Are you there?")])["replies"][0].text == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse, generator):
+    converse.script(reply.text("Zürich"))
+    assert asyncio.run(generator.run_async([ChatMessage.from_user("Where to?")]))["replies"][0].text == "Zürich"

@@ -1,5 +1,7 @@
 """Structured answers by Instructor, tested as its users test them."""
 
+import asyncio
+
 import instructor
 import pytest
 from instructor.core import InstructorRetryException
@@ -60,3 +62,12 @@ def test_partial_is_an_error(converse, client):
     with pytest.raises(InstructorRetryException, match='Unknown parameter in input: "stream"'):
         client.create_partial(messages=[{"role": "user", "content": "Two nights in Bern."}], response_model=Trip)
     assert not converse.calls
+
+
+def test_async(converse):
+    async def ask():
+        client = instructor.from_provider(MODEL, async_client=True)
+        return await client.create(messages=[{"role": "user", "content": "Two nights in Bern."}], response_model=Trip)
+
+    converse.script(reply.tool_use("Trip", BERN))
+    assert asyncio.run(ask()).model_dump() == BERN

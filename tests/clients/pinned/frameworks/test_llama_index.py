@@ -49,3 +49,12 @@ def test_throttled(converse):
     converse.script(reply.throttled(), reply.text("ok"))
     assert BedrockConverse(model=MODEL).chat([ChatMessage("Are you there?")]).message.content == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_async(converse):
+    async def ask():
+        pieces = await BedrockConverse(model=MODEL).astream_chat([ChatMessage("When?")])
+        return [piece.delta async for piece in pieces]
+
+    converse.script(reply.text("One fine day in May."))
+    assert "".join(asyncio.run(ask())) == "One fine day in May."

@@ -7,12 +7,11 @@ import llm
 import pytest
 
 from converse_harness import reply
-from converse_harness.intercept.clients import ACCOUNT
 
 
 @pytest.fixture(autouse=True)
 def dummy_keys(converse):
-    with patch.dict(os.environ, ACCOUNT):  # merge: calls
+    with patch.dict(os.environ, converse.environ):
         yield
 
 

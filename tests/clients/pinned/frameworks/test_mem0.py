@@ -19,11 +19,6 @@ TOOL = {
 }
 
 
-@pytest.fixture(autouse=True)
-def list_of_models(converse):  # merge: calls
-    converse.on_operation("ListFoundationModels", lambda call: {"modelSummaries": []})
-
-
 @pytest.fixture
 def memory(converse, tmp_path):
     store = {"path": str(tmp_path / "store"), "embedding_model_dims": 8, "collection_name": "tests"}
@@ -44,17 +39,12 @@ def embeddings(converse):
     converse.on_operation("InvokeModel", lambda call: {"body": vector, "contentType": "application/json"})
 
 
-def asked(converse):
-    """The calls that ask for an answer, without embeddings and the list of models."""
-    return [call for call in converse.calls if call.operation == "Converse"]
-
-
 def test_text(converse, memory, embeddings):
     converse.script(reply.json({"memory": [{"id": "0", "text": "User likes Zürich"}]}))
     memory.add("I like Zürich.", user_id="anna")
     (found,) = memory.search("Where to?", filters={"user_id": "anna"})["results"]
     assert found["memory"] == "User likes Zürich"
-    (call,) = asked(converse)
+    (call,) = converse.calls
     assert "I like Zürich." in call.last_user_text
 
 
@@ -62,10 +52,10 @@ def test_tool_use(converse, memory):
     converse.script(reply.tool_use("get_weather", {"city": "Bern"}))
     said = memory.llm.generate_response([{"role": "user", "content": "How warm is it in Bern?"}], tools=[TOOL])
     assert said["tool_calls"] == [{"name": "get_weather", "arguments": {"city": "Bern"}}]
-    assert asked(converse)[0].tool_names == ["get_weather"]
+    assert converse.calls[0].tool_names == ["get_weather"]
 
 
 def test_throttled(converse, memory):
     converse.script(reply.throttled(), reply.text("ok"))
     assert memory.llm.generate_response([{"role": "user", "content": "Are you there?"}]) == "ok"
-    assert [call.status for call in asked(converse)] == [429, 200]
+    assert [call.status for call in converse.calls] == [429, 200]
