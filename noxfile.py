@@ -232,7 +232,7 @@ def node_packages(session: nox.Session, *options: str) -> None:
 
 @nox.session
 def javascript(session: nox.Session) -> None:
-    """The AWS SDK for JavaScript, the AI SDK, vitest and tsc on what is documented; needs Node.js 20 or newer with npm."""
+    """The AWS SDK for JavaScript, the AI SDK, vitest and tsc as documented; needs Node.js 20 or newer with npm."""
     node_packages(session)
     install(session, *ASYNCIO)
     session.run(*PYTEST, *(session.posargs or pinned("javascript")))
