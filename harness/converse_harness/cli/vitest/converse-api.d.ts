@@ -64,8 +64,8 @@ export type Pattern = string | {
 };
 
 /**
- * One answer, the same for Converse and ConverseStream. Its members are the functions of `converse_harness.reply` and
- * the methods of Reply, with their arguments.
+ * One answer, the same for Converse and ConverseStream: one member that makes it, and any number of members that
+ * change it.
  */
 export type Reply = TextReply
   | ToolUseReply

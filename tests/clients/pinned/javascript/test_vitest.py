@@ -154,6 +154,17 @@ describe.concurrent("at the same time", () => {
     t.expect((await fake.calls()).length).toBe(5);
   });
 
+  let tries = 0;
+  test("a retry of vitest has a fake of its own", { retry: 1 }, async (t) => {
+    const fake = await fakeBedrock(t, { script: [{ text: "a" }] });
+    if (tries++ > 0) t.expect(await ask(fake, "a")).toBe("a");
+  });
+
+  test("one that is closed by hand is checked once", async (t) => {
+    const fake = await fakeBedrock(t, { script: [{ text: "a" }] });
+    await t.expect(fake.close()).rejects.toThrow(/^1 scripted reply was not used/);
+  });
+
   test("hundreds of calls are read page by page", async (t) => {
     const fake = await fakeBedrock(t, { always: { text: "ok" } });
     const body = JSON.stringify({ messages: [{ role: "user", content: [{ text: "a" }] }] });
@@ -208,7 +219,7 @@ def test_tests_that_run_at_the_same_time_on_one_server(suite: Suite) -> None:
         suite.write(f"{name}.test.ts", MANY)
     suite.write("vitest.config.ts", block_with("globalSetup"))
     status, output = suite.vitest(CONVERSE_HARNESS=str(suite.folder / "counted"))
-    assert (status, "52 passed" in output) == (0, True), output
+    assert (status, "56 passed" in output) == (0, True), output
     assert suite.starts() == 1
 
 
@@ -244,6 +255,9 @@ def test_a_command_that_is_not_there_is_told(suite: Suite) -> None:
     status, output = suite.vitest(CONVERSE_HARNESS="false")
     assert status == 1
     assert "false serve did not start: it ended with 1." in output
+    status, output = suite.vitest(CONVERSE_HARNESS_URL="http://127.0.0.1:1")
+    assert status == 1
+    assert "Error: no converse-harness answers at http://127.0.0.1:1: " in output
 
 
 TYPES = """\
@@ -370,10 +384,10 @@ def test_node_test_takes_the_same_file(suite: Suite) -> None:
     """Without its types, as an older Node.js needs it."""
     done = suite.run("esbuild", "converse.ts", "--outfile=converse.mjs")
     assert done.returncode == 0, done.stderr
-    test = block_with("node:test").replace("./converse.ts", "./converse.mjs").replace("t.assert.equal", "assert.equal")
+    test = block_with("node:test").replace("./converse.ts", "./converse.mjs")
     wrong = 'test("unused", async (t) => void (await fakeBedrock(t, { script: [{ text: "for nobody" }] })));\n'
-    suite.write("right.test.mjs", f'import assert from "node:assert/strict";\n{test}')
-    suite.write("wrong.test.mjs", (suite.folder / "right.test.mjs").read_text(encoding="utf-8") + wrong)
+    suite.write("right.test.mjs", test)
+    suite.write("wrong.test.mjs", test + wrong)
     environ = {"CONVERSE_HARNESS": str(suite.folder / "counted")}
     done = suite.run("node", "--test", "--test-reporter=tap", "right.test.mjs", **environ)
     assert (done.returncode, "# pass 1" in done.stdout) == (0, True), done.stdout + done.stderr
