@@ -236,19 +236,19 @@ def node_is_there(session: nox.Session) -> None:
             )
 
 
-def node_packages(session: nox.Session) -> None:
+def node_packages(session: nox.Session, *options: str) -> None:
     """Install the JavaScript clients as the lock file says, and tell the tests where they are."""
     node_is_there(session)
     folder = Path(session.create_tmp()).resolve()
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(Path("tests/clients/pinned/javascript") / name, folder)
-    session.run("npm", "ci", "--prefix", str(folder), external=True)
+    session.run("npm", "ci", *options, "--prefix", str(folder), external=True)
     session.env["CONVERSE_NODE_MODULES"] = str(folder / "node_modules")
 
 
 @nox.session
 def javascript(session: nox.Session) -> None:
-    """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
+    """The AWS SDK for JavaScript, the AI SDK, vitest and tsc as documented; needs Node.js 20 or newer with npm."""
     node_packages(session)
     install(session, *ASYNCIO)
     session.run(*PYTEST, *(session.posargs or pinned("javascript")))
@@ -266,7 +266,7 @@ def matrix_client(session: nox.Session, name: str) -> None:
     """One client of the matrix: what it does must be what was seen of it; `-- --write` writes that anew."""
     client = MATRIX[name]
     if client.get("node"):
-        node_packages(session)
+        node_packages(session, "--omit=dev")
     install(session, *ASYNCIO, *client["requires"])
     writes = "--write" in session.posargs
     session.env["CONVERSE_MATRIX"] = "write" if writes else ""
@@ -340,7 +340,8 @@ def dist(session: nox.Session) -> None:
         sent = {name.partition("/")[2] for name in sources.getnames()}
     api = "converse_harness/server/control/openapi.json"
     pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
-    needed = {f"{about}/licenses/LICENSE", api, *pages}
+    helpers = (f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
+    needed = {f"{about}/licenses/LICENSE", api, *helpers, *pages}
     needed |= {f"{package}/{name}" for package in packages for name in ("py.typed", "__init__.pyi")}
     problems = [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from converse_harness.cli.loading import load
 from converse_harness.endpoint import failure_texts
 from converse_harness.server.control import openapi
 from converse_harness.stream.http import Request
@@ -119,6 +121,15 @@ def test_every_advice_is_provoked_here(client: Client) -> None:
     for name, advice in failure_texts._ADVICE.items():
         assert any(advice.json in text for text in told), name
         assert not PYTHON.search(advice.json), name
+
+
+def test_a_recording_that_is_served_is_recorded_again_by_a_command(client: Client) -> None:
+    fake = client.opened()
+    fake.endpoint.script = load(next(Path(__file__).parents[2].joinpath("recordings").rglob("*.jsonl")))
+    exchange(fake, "something else")
+    problem, *_ = client.ask("GET", f"/__converse/fakes/{fake.url.rpartition('/')[2]}").value["problems"]
+    assert "record it again:\nconverse-harness record " in problem
+    assert not PYTHON.search(problem), problem
 
 
 def test_the_same_problem_has_the_words_of_python_for_python(client: Client) -> None:

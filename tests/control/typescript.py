@@ -1,4 +1,4 @@
-"""TypeScript's types of the control API, made from openapi.json: `python -m tests.control.typescript` writes the file."""
+"""TypeScript types of the control API, made from openapi.json: `python -m tests.control.typescript` writes them."""
 
 from __future__ import annotations
 

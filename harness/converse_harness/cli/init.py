@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
     Raises CommandFailed, with nothing written, if a file exists and --force is not given; and if a file cannot be
     written.
     """
-    paths = {given.dir / name: files(__package__).joinpath(given.kind, name) for name in _FILES[given.kind]}
+    paths = {given.dir / name: files("converse_harness.cli").joinpath(given.kind, name) for name in _FILES[given.kind]}
     there = [str(path) for path in paths if path.exists()]
     if there and not given.force:
         raise CommandFailed(

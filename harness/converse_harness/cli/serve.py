@@ -172,6 +172,7 @@ def run(given: argparse.Namespace) -> int:
     server cannot start, and KeyboardInterrupt.
     """
     played = _how_played(given)
+    forget(given.ready_file)
     script = what = watcher = None
     if given.file is not None:
         watcher = Watcher(given.file) if given.reload else None
@@ -180,7 +181,6 @@ def run(given: argparse.Namespace) -> int:
         script, what = load_case(given.case), f"the case {given.case.name}"
     elif given.improvise:
         script, what = improvising(Script()), _IMPROVISED
-    forget(given.ready_file)
     ended = Ended()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
     server.on_ended = lambda fake, call: ended.put(partial(_tell, fake, call))
@@ -189,10 +189,10 @@ def run(given: argparse.Namespace) -> int:
         fake = server.answer_all() if script is not None else None
         if fake is not None and script is not None:
             fake.endpoint.script = script
-        announce(what, server.url, {} if fake is None else fake.environ)
         if given.until_stdin_closes:
             when_stdin_closes(lambda: ended.put(_end))
         with ready_file(given.ready_file, server.url), suppress(_Ended):
+            announce(what, server.url, {} if fake is None else fake.environ)
             while True:
                 try:
                     ended.get(timeout=None if watcher is None else _LOOK_EVERY)()

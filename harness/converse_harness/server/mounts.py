@@ -17,6 +17,7 @@ from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.server.front_page import front_page, is_for_people
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
@@ -130,6 +131,8 @@ class Mounts:
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
             return MountedAnswer(self, give, slow=True)
+        if is_for_people(request):
+            return MountedAnswer(self, lambda: PlainExchange(front_page()), slow=False)
         fake = self.fakes.get(prefix)
         if fake is not None:
             request = replace(request, target=request.target[len(prefix) :] or "/")

@@ -64,8 +64,8 @@ export type Pattern = string | {
 };
 
 /**
- * One answer, the same for Converse and ConverseStream. Its members are the functions of `converse_harness.reply` and
- * the methods of Reply, with their arguments.
+ * One answer, the same for Converse and ConverseStream: one member that makes it, and any number of members that
+ * change it.
  */
 export type Reply = TextReply
   | ToolUseReply
@@ -517,16 +517,12 @@ export type OpenedFake = {
 export type Environ = {
   /** The URL of the fake, for the AWS SDKs and the AI SDK. */
   AWS_ENDPOINT_URL_BEDROCK_RUNTIME: string;
-  /** The URL of the fake, for litellm. */
-  AWS_BEDROCK_RUNTIME_ENDPOINT: string;
   /** A dummy key. */
   AWS_ACCESS_KEY_ID: string;
   /** A dummy secret. */
   AWS_SECRET_ACCESS_KEY: string;
   /** A region. */
   AWS_REGION: string;
-  /** The same region, for boto. */
-  AWS_DEFAULT_REGION: string;
 } & Record<string, string>;
 
 /** A fake that is open, and how far it is. */

@@ -47,6 +47,7 @@ export class Fake {
   /** The environment variables by which a child process finds the fake. */
   readonly environ: OpenedFake["environ"];
   readonly #place: Error;
+  #closed = false;
 
   constructor(opened: OpenedFake, place: Error) {
     this.id = opened.id;
@@ -84,8 +85,10 @@ export class Fake {
     return calls;
   }
 
-  /** Close the fake, and throw its problems. Of a test that `failed` already, unused replies are no problem. */
+  /** Close the fake, and throw its problems, once. Of a test that `failed` already, unused replies are no problem. */
   async close({ failed = false } = {}): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
     const closed = (await control("DELETE", `/${this.id}?failed=${failed}`, undefined, this.#place)) as ClosedFake;
     if (!closed.ok) throw at(this.#place, closed.problems.join("\n\n"));
   }
@@ -95,7 +98,7 @@ export class Fake {
  * The retry strategy of the AWS SDK's standard mode, without its waits: for `retryStrategy` of a client. A client whose
  * `maxAttempts` differs from the SDK's default needs the number here as well.
  */
-export function withoutWaits(maxAttempts = Number(process.env.AWS_MAX_ATTEMPTS ?? 3)) {
+export function withoutWaits(maxAttempts = Number(process.env.AWS_MAX_ATTEMPTS) || 3) {
   const token = (count: number) => ({
     getRetryCount: () => count,
     getRetryDelay: () => 0,
@@ -166,12 +169,19 @@ async function start(): Promise<Server> {
 
 async function control(method: string, path: string, body: unknown, place: Error): Promise<unknown> {
   const url = process.env[URL_OF_SERVER] ?? (await (own ??= start())).url;
-  const response = await fetch(`${url}/__converse/fakes${path}`, {
-    method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-  });
-  const answer = await response.json();
-  if (!response.ok) throw at(place, answer.message);
+  let response: Response;
+  let answer: { message?: string };
+  try {
+    response = await fetch(`${url}/__converse/fakes${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+    answer = (await response.json()) as { message?: string };
+  } catch (error) {
+    const why = error instanceof Error ? (error.cause ?? error) : error;
+    throw at(place, `no converse-harness answers at ${url}: ${why}. Start one, or unset ${URL_OF_SERVER}.`);
+  }
+  if (!response.ok) throw at(place, String(answer.message));
   return answer;
 }
 
