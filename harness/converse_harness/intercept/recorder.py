@@ -133,10 +133,10 @@ class Recorder(BotoFake):
 def record(
     path: str | Path,
     *,
-    mode: Mode | str = "all",
+    mode: Mode = "all",
     match: Match = "shape",
     pace: float | str = 0.0,
-    failed: Failed | str = "aside",
+    failed: Failed = "aside",
     upstream: str = "",
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],
