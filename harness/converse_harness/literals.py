@@ -12,6 +12,24 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+__all__ = [
+    "BlockingPolicy",
+    "ErrorName",
+    "FamilyName",
+    "GuardrailPolicy",
+    "GuardrailSide",
+    "MaskingPolicy",
+    "OverflowWording",
+    "StopReason",
+    "StreamException",
+    "ThrottleWording",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 StopReason: TypeAlias = Literal[
     "end_turn",
     "tool_use",

@@ -347,5 +347,10 @@ def test_every_beginning_may_fail_and_none_may_just_end() -> None:
 
 
 def test_a_beginning_that_a_function_returns_fails_the_call(converse_client: Any) -> None:
-    with fake_converse(lambda call: reply.events(BEGINNING)), pytest.raises(StreamOrderError, match="in block 0"):
+    told = "The stream ends in block 0"
+    with (
+        pytest.raises(StreamOrderError, match=told),
+        fake_converse(lambda call: reply.events(BEGINNING)),
+        pytest.raises(ClientError, match=told),
+    ):
         converse_client.converse_stream(**question())

@@ -263,7 +263,7 @@ def test_what_only_a_stream_can_have_fails_the_test_by_name_on_plain_converse() 
     exchange = endpoint.exchange(request("converse"))
     assert exchange.response.status == 400
     assert str(endpoint.problems[0]).startswith(
-        "1 events: only a stream can carry these events, and the client called Converse"
+        "1 event: only a stream can carry these events, and the client called Converse"
     )
 
 

@@ -26,6 +26,10 @@ from converse_harness.errors import ReplyError
 __all__ = ["CASES", "Case", "UnknownCase"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "text and reasoning": lambda: messages.TEXT_CASES,
     "tools": lambda: TOOL_CASES,

@@ -66,6 +66,11 @@ __all__ = [
     "wrong_content_length",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 NOT_SENDABLE: Final[Mapping[str, str]] = {
     "no_events": "empty_200 is the same on the wire",
     "event_of_two_types": "a frame has one type",

@@ -143,11 +143,11 @@ class Recorder(BotoFake):
 def record(
     path: str | Path,
     *,
-    mode: Mode | str = "all",
+    mode: Mode = "all",
     match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
     ignore: Collection[str] = (),
-    failed: Failed | str = "aside",
+    failed: Failed = "aside",
     upstream: str = "",
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],

@@ -65,3 +65,7 @@ __all__ = [
     "unrecognized_client",
     "validation_error",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -16,7 +16,7 @@ from converse_harness.bedrock.families import Family
 from converse_harness.faults.model import FaultPlacement
 from converse_harness.secrets import mask
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
-from converse_harness.stream.grammar import ERROR_FRAME, kind
+from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
 
 USUAL_SIGNATURE: Final = "signature_00000000000000000000"
@@ -186,7 +186,9 @@ def summarize_body(body: Body) -> str:
             usual = default_stop_reason(content)
             return " + ".join(map(summarize_block, content)) + (f", {stop_reason}" if stop_reason != usual else "")
         case EventsBody(events):
-            return f"{len(events)} events"
+            last = kind(events[-1]) if events else ""
+            ending = f", the last one {last}" if is_exception(last) else ""
+            return f"{len(events)} {'event' if len(events) == 1 else 'events'}{ending}"
         case ErrorBody(name, status, members):
             return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
         case BareBody(summary):

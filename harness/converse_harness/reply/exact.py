@@ -38,7 +38,7 @@ def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool
     invalid event, StreamOrderError for an impossible sequence.
 
     >>> events([{"throttlingException": {"message": "Slow down"}}]).summary
-    '1 events'
+    '1 event, the last one throttlingException'
     """
     check_flag("events", strict=strict)
     listed = _listed(events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from converse_harness.errors import StreamOrderError
@@ -34,6 +34,10 @@ class Response:
     additional: Any = None
     performance_config: dict[str, Any] | None = None
     service_tier: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        given = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return f"Response({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
 
 def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
