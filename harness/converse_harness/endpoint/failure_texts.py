@@ -37,7 +37,8 @@ _ADVICE: Final = {
     "tool loop": "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
     'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
     "retry": "The client repeated a call that had failed. Script the failure as often as it tries,\n"
-    "for instance reply.throttled().times(3), and what comes after it.   More: converse-harness docs scripting retries",
+    "for instance reply.throttled().times(3), and what comes after it; or let it try once:\n"
+    "@pytest.mark.converse(attempts=1).   More: converse-harness docs scripting retries",
     "another turn": "The agent asked once more than the script expects. Add a reply for it, or use\n"
     'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
     "no condition met": "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
