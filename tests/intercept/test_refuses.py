@@ -241,3 +241,12 @@ def test_every_rule_that_refuses_can_be_expected() -> None:
     for rule in RULES:
         if rule.verdict != "note":
             assert fake.refuses(rule.name).rule is rule
+
+
+def test_a_refusal_that_is_recorded_is_expected_too(tmp_path: Path) -> None:
+    from converse_harness import record
+
+    with ConverseServer() as server, server.script(reply.validation_error("As Bedrock says."), rules="off") as service:
+        with record(tmp_path / "refused.jsonl") as recorder, recorder.refuses(NO_START) as expected:
+            refused(client=create_client(endpoint_url=service.url))
+    assert expected.call.status == 400

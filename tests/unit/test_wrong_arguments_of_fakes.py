@@ -157,8 +157,13 @@ def test_a_script_with_a_wrong_reply_adds_none_of_them() -> None:
 
 
 def test_a_wrong_setting_of_a_fake_on_the_server_is_named() -> None:
-    with ConverseServer() as server, pytest.raises(ReplyError, match=r"^attempts=0; it is a whole number from 1"):
+    with (
+        ConverseServer() as server,
+        pytest.raises(ReplyError, match=r"^script\(attempts=0\): it is a whole "),
+    ):
         server.script(attempts=0)
+    with ConverseServer() as server, pytest.raises(ReplyError, match=r"^script\(atempts=1\): no setting "):
+        server.script(atempts=1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.conversation import HistoryLevel
+from converse_harness.endpoint.expected import is_expected
 from converse_harness.endpoint.failure_texts import shortened, transcript, unused_replies
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
@@ -234,6 +235,8 @@ class Fake(Scripting):
                 return self.endpoint.fail(call, error)
             forwards = slot is None and call.operation not in self.endpoint.handlers
             forwarded = self._writer.forward(call, request) if self._writer is not None and forwards else None
+            if forwarded is not None and call.refusal is not None:  # Bedrock itself refuses it
+                is_expected(self.endpoint.expected, call, call.refusal)
         for watcher in observers.watchers:
             watcher(self.endpoint, call)
         return self.endpoint.answer(call, slot) if forwarded is None else forwarded

@@ -137,7 +137,7 @@ class Recorder(BotoFake):
         super().__exit__(kind, error, trace)
 
     def __repr__(self) -> str:
-        return f"<Recorder, {self._state}, {len(self.calls)} calls to {self.path}>"
+        return f"<Recorder, {self._state}, {len(self.endpoint.calls)} calls to {self.path}>"
 
 
 def record(

@@ -170,7 +170,9 @@ class ConverseServer:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"<ConverseServer {self._thread.url or 'stopped'}>"
+        count = len(self.fakes)
+        fakes = f", {count} open fake{'s' * (count != 1)}" if self._thread.url else ""
+        return f"<ConverseServer {self._thread.url or 'stopped'}{fakes}>"
 
     # Functions that the mounts and the fakes call: the control API, opening and closing a fake
 

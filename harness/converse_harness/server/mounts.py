@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Self, Unpack
 
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
@@ -34,9 +35,10 @@ class ServerFake(Fake):
     """
 
     transport = "server"
-    made_by = ""
+    made_by = "script"
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._url = url
         self.where = f" at {url}"

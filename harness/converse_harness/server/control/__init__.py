@@ -22,6 +22,7 @@ from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.script import describe
+from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
 from converse_harness.intercept.fake import Settings
 from converse_harness.json_values import is_deeper
@@ -85,6 +86,7 @@ class ControlApi:
         body = parse(request.body)
         settings, scripting = read_settings(body), read_scripting(body)
         try:
+            check_settings(settings)
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
             raise ControlRefused(error.in_json) from error
