@@ -30,6 +30,9 @@ _BOTO: Final = "boto"
 """What the user agent of boto3, botocore and aiobotocore contains."""
 
 
+__all__ = ["CannotEdit", "InlineEdit", "apply", "plan"]
+
+
 class InlineEdit(NamedTuple):
     """A test to be edited; all members can travel from a worker of xdist.
 

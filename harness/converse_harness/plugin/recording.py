@@ -173,12 +173,11 @@ class RecordingRun:
 
     def _is_planned(self) -> bool:
         """Plan to write the recording into the test; if this is not possible, add the reason to pytest's summary."""
-        from converse_harness.plugin import inline
-        from converse_harness.recordings.edits import CannotEdit
+        from converse_harness.plugin.inline import CannotEdit, plan
 
         try:
             captured = [] if self.writer is None else self.writer.answered
-            self.tally.edits.append(inline.plan(self.item, self.path, captured, self._asked_before))
+            self.tally.edits.append(plan(self.item, self.path, captured, self._asked_before))
         except (CannotEdit, OSError) as error:
             self.tally.told.append(f"{self.item.nodeid} stays a recording: {error}")
             return False

@@ -140,9 +140,9 @@ class Tally:
         """Write recordings into their tests, with `--converse-record=inline`."""
         if not self.edits:
             return
-        from converse_harness.plugin import inline
+        from converse_harness.plugin.inline import apply
 
-        done, failed = inline.apply(self.edits, folder(self._config))
+        done, failed = apply(self.edits, folder(self._config))
         self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
         for edit, why in failed:
             recording = shown(self._config, Path(edit.recording))
