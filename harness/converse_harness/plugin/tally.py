@@ -196,7 +196,7 @@ class Tally:
             sorted(self._failed),
             sorted(self._skipped - self._failed),
             [*map(str, self._unused())],
-            {path: sorted(set.intersection(*map(set, runs))) for path, runs in left.items()},
+            {path: sorted(each for each in runs[0] if all(each in run for run in runs)) for path, runs in left.items()},
         )
 
     def _lines(self) -> Iterator[str]:

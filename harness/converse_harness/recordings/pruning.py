@@ -47,9 +47,13 @@ def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
     return found
 
 
+def _is_searched(folder: str) -> bool:
+    return folder == ".github" or not (folder.startswith(".") or folder in _NOT_SEARCHED)
+
+
 def _sources(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED)
+        folders[:] = sorted(name for name in folders if _is_searched(name))
         if "pyvenv.cfg" in files:
             folders.clear()
             continue
