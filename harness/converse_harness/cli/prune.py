@@ -91,7 +91,7 @@ def run(given: argparse.Namespace) -> int:
         printer.say(f"Nothing was removed; --yes removes {what}.")
         return 0
     for path in plan.files:
-        remove_recording(path)
+        remove_recording(path, use.folder)
     for path, lines in plan.lines.items():
         remove_exchanges(path, lines)
     printer.say(f"Removed {what}.")

@@ -205,7 +205,7 @@ class Hooks:
         """Check the fakes after the test function. A problem fails the call phase, and not also the teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
-            self._recording.answer()  # for a test without function-scoped fixtures
+            self._recording.call_begins()  # opens a fake for a test without function-scoped fixtures
         before = settings.open_fakes()
         if self.server is not None:
             self.server.settings = settings.settings_of(item)

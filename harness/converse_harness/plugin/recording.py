@@ -14,13 +14,14 @@ import pytest
 from converse_harness.errors import ConverseHarnessError, UnexpectedCall, one_of
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
-from converse_harness.recordings.choices import FAILED, MODES, failed_path, identity
+from converse_harness.recordings.choices import FAILED, INLINE, MODES, TEST_MODES, failed_path, identity
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
     from converse_harness.endpoint.script import Queue
     from converse_harness.intercept.fake import Fake
+    from converse_harness.recordings.choices import Mode
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.write import SessionWriter
 
@@ -73,7 +74,7 @@ class RecordingRun:
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
     otherwise it is None. If `is_missing`, this reason is that there is no file. `note` is a text that `advise` adds to
-    errors.
+    errors. `inline`: the exchanges are written into the test.
     """
 
     item: pytest.Item
@@ -86,6 +87,9 @@ class RecordingRun:
     passed: bool = True
     is_missing: bool = False
     _asked: bool = False
+    inline: bool = False
+    _asked_before: int = 0
+    """The number of calls that fixtures made, before the test function began."""
     _fakes: list[Fake] = field(default_factory=list["Fake"])
     _queue: Queue | None = None
 
@@ -119,6 +123,11 @@ class RecordingRun:
         if self.recording is not None or self.refused is not None:
             fake.endpoint.script.add([self])
         fake.writer = self.writer
+
+    def call_begins(self) -> None:
+        """Open a fake if the test has none, before the test function is called."""
+        self.answer()
+        self._asked_before = 0 if self.writer is None else len(self.writer.captured)
 
     def answer(self) -> None:
         """Open a fake if the test has none, so that the marker works without the fixture `converse`.
@@ -173,11 +182,24 @@ class RecordingRun:
         elif kept.exchanges and kept.path is not None and (kept.path == self.path or not kept.problem):
             tally.used.add(identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
-            tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
+            if not (self.inline and passed and not kept.problem and self._is_planned()):
+                tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
         problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
         tally.told += filter(None, [masked, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
+
+    def _is_planned(self) -> bool:
+        """Plan to write the recording into the test; if this is not possible, add the reason to pytest's summary."""
+        from converse_harness.plugin.inline import CannotEdit, plan
+
+        try:
+            captured = [] if self.writer is None else self.writer.answered
+            self.tally.edits.append(plan(self.item, self.path, captured, self._asked_before))
+        except (CannotEdit, OSError) as error:
+            self.tally.told.append(f"{self.item.nodeid} stays a recording: {error}")
+            return False
+        return True
 
     def _unplayed(self) -> list[int]:
         """Return the line numbers of the recorded exchanges that were not played."""
@@ -198,13 +220,14 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path, mode = tally.path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), MODES)
+    path, wanted = tally.path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), TEST_MODES)
+    mode: Mode = "once" if wanted == INLINE else one_of("mode", wanted, MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
-    run = RecordingRun(item, tally, path)
+    run = RecordingRun(item, tally, path, inline=wanted == INLINE)
     if second and (mode == "all" or not was_there):
-        told = _SECOND.format(test=item.nodeid, first=first, mode=mode, quoted=quoted)
+        told = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
         run.refused = f"is not recorded: {first} is what records {here}.", told
         return run
     try:

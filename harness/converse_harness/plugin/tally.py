@@ -10,7 +10,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -27,6 +27,9 @@ from converse_harness.recordings.choices import (
 )
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.use import Use, write_use
+
+if TYPE_CHECKING:
+    from converse_harness.plugin.inline import InlineEdit
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -77,6 +80,8 @@ class Tally:
         """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
         self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
         """Maps the path of a test's recording, in lower case, to the paths that differ from it only in upper case."""
+        self.edits: list[InlineEdit] = []
+        """The tests into which their recordings are to be written at the end of the run."""
         self.left: dict[str, list[list[int]]] = {}
         """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
         self._opened: Counter[str] = Counter()
@@ -146,10 +151,31 @@ class Tally:
             self._skipped.add(report.nodeid)
 
     def tell(self) -> None:
-        """If this process is an xdist worker, send the collected facts to the controller."""
-        output: dict[str, Any] = getattr(self._config, "workeroutput", {})
+        """If this process is an xdist worker, send the collected facts to the controller. If not, edit tests."""
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is None:
+            self._edit()
+            return
+        edits = [[*edit] for edit in self.edits]
         used, opened = sorted(self.used | USED_FILES), dict(OPENED - self._opened_before)
-        output[_OUTPUT] = self.written, self.told, used, self.moves, self.left, opened, self._collected, self._whole
+        output[_OUTPUT] = (
+            *(self.written, self.told, used, self.moves, edits, self.left, opened),
+            *(self._collected, self._whole),
+        )
+
+    def _edit(self) -> None:
+        """Write recordings into their tests, with `--converse-record=inline`."""
+        if not self.edits:
+            return
+        from converse_harness.plugin.inline import apply
+
+        done, failed = apply(self.edits, folder(self._config))
+        self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
+        for edit, why in failed:
+            recording = shown(self._config, Path(edit.recording))
+            self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
+            self.told.append(f"{edit.nodeid} stays a recording: {why}")
+        self.edits = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -161,11 +187,15 @@ class Tally:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
-            written, lines, used, moves, left, opened, collected, whole = told
+            written, lines, used, moves, edits, left, opened, collected, whole = told
             self.moves.update(moves)
             self.written += written
             self.told += lines
             self.used.update(used)
+            if edits:
+                from converse_harness.plugin.inline import InlineEdit
+
+                self.edits += [InlineEdit(*edit) for edit in edits]
             for path, runs in left.items():
                 self.left.setdefault(path, []).extend(runs)
             self._opened.update(opened)
@@ -194,7 +224,7 @@ class Tally:
             sorted(self._failed),
             sorted(self._skipped - self._failed),
             [*map(str, self.unused(failed=True))],
-            {path: sorted(set.intersection(*map(set, runs))) for path, runs in left.items()},
+            {path: sorted(each for each in runs[0] if all(each in run for run in runs)) for path, runs in left.items()},
         )
 
     def _lines(self) -> Iterator[str]:

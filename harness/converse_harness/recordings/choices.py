@@ -26,6 +26,14 @@ MODES: Final[Mapping[Mode, str]] = {
 }
 """Record mode -> its description. The modes are those of vcrpy; the first one is the default in pytest."""
 
+INLINE: Final = "inline"
+
+TEST_MODES: Final[Mapping[str, str]] = {
+    **{str(mode): meaning for mode, meaning in MODES.items()},
+    INLINE: "record what has no file yet, and write the replies into the test as `converse.script(...)`",
+}
+"""Record mode of pytest -> its description. `inline` edits tests, so it is for tests alone."""
+
 Failed = Literal["aside", "write", "drop"]
 
 FAILED: Final[Mapping[Failed, str]] = {

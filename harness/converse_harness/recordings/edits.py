@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,8 @@ def line_length(path: Path) -> int:
 
 def parsed(source: str) -> ast.Module:
     """The syntax tree of a file. Raises CannotEdit for a file that is not valid Python."""
+    if re.search(r"\r(?!\n)", source):
+        raise CannotEdit("its lines end in CR alone.")
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError) as error:
@@ -76,6 +79,11 @@ def read_source(path: Path) -> str:
         raise CannotEdit("it is not UTF-8.") from error
 
 
+def lines_of(source: str) -> list[str]:
+    """The lines of a file with their ends, as Python counts them: a form feed or U+2028 ends none."""
+    return re.findall(r"[^\n]*\n|[^\n]+", source)
+
+
 def newline_of(source: str) -> str:
     """The line end of a file."""
     return "\r\n" if "\r\n" in source else "\n"
@@ -93,7 +101,7 @@ def with_imports(source: str, names: Iterable[str]) -> str:
         raise CannotEdit(f"the module uses the name {name!r} for something else.")
     if not missing:
         return source
-    lines = source.splitlines(keepends=True)
+    lines = lines_of(source)
     for node in _imports(module):
         text = lines[node.lineno - 1]
         written = f"from {PACKAGE} import {', '.join(_written(alias) for alias in node.names)}"

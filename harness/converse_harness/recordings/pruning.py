@@ -47,9 +47,13 @@ def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
     return found
 
 
+def _is_searched(folder: str) -> bool:
+    return folder == ".github" or not (folder.startswith(".") or folder in _NOT_SEARCHED)
+
+
 def _sources(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED)
+        folders[:] = sorted(name for name in folders if _is_searched(name))
         if "pyvenv.cfg" in files:
             folders.clear()
             continue
@@ -69,14 +73,19 @@ def _is_failed(path: Path) -> bool:
     return path.name.endswith(FAILED_SUFFIX)
 
 
-def remove_recording(path: Path) -> None:
-    """Remove a recording, its media, and the folders that are then empty. Raises OSError."""
+def remove_recording(path: Path, within: Path) -> None:
+    """Remove a recording, its media, and the folders inside `within` that are then empty. Raises OSError."""
     folder = path.parent / media.folder_of(path)
     path.unlink()
     if folder.is_dir():
         for each in sorted(folder.iterdir()):
             each.unlink()
         folder.rmdir()
+    with suppress(OSError):  # the first folder that is not empty
+        for parent in path.parents:
+            if parent == within or not parent.is_relative_to(within):
+                break
+            parent.rmdir()
 
 
 def remove_exchanges(path: Path, lines: Collection[int]) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from converse_harness import bedrock, faults, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.errors import ConverseHarnessError, StreamOrderError
-from converse_harness.json_values import object_of, parsed_json
+from converse_harness.json_values import is_object, object_of, objects_of, parsed_json
 from converse_harness.recordings.lines import body_bytes, event_as_sent
 from converse_harness.recordings.replies import RecordedExchange, message_of, reply_of
 from converse_harness.recordings.sent import Sent, answer_of, same, sent
@@ -128,42 +128,41 @@ def _options(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(message: _Message) -> Iterator[Call]:
-    match message.content:
-        case ({"text": str(text), **more},) if not more:
-            if not message.pieces and _is_json(text):
-                yield "json", (json.loads(text),), message.arguments("end_turn")
-            yield "text", (text,), {**message.of_one_block(), **message.arguments("end_turn")}
+    if len(message.content) != 1 or [*message.content[0]] != ["text"]:
+        return
+    text: str = message.content[0]["text"]
+    if not message.pieces and _is_json(text):
+        yield "json", (json.loads(text),), message.arguments("end_turn")
+    yield "text", (text,), {**message.of_one_block(), **message.arguments("end_turn")}
 
 
 def _tool_use(message: _Message) -> Iterator[Call]:
     *before, last = message.content or ({},)
-    match before, last:
-        case [], {"toolUse": {"name": name, "input": dict(given), **more}}:
-            text, pieces = {}, message.of_one_block()
-        case [{"text": str(said)}], {"toolUse": {"name": name, "input": dict(given), **more}} if not message.pieces:
-            text, pieces = {"text": said}, {}
-        case _:
-            return
-    if more.keys() <= {"toolUseId"}:
-        arguments = (name, given) if given else (name,)
-        named = {"id": more["toolUseId"]} if more else {}
-        yield "tool_use", arguments, {**text, **named, **pieces, **message.arguments("tool_use")}
+    tool = object_of(last.get("toolUse"))
+    if not {"name", "input"} <= tool.keys() <= {"name", "input", "toolUseId"} or not is_object(tool["input"]):
+        return
+    more: dict[str, Any] = {"id": tool["toolUseId"]} if "toolUseId" in tool else {}
+    if not before:
+        more |= message.of_one_block()
+    elif [*map(list, before)] == [["text"]] and not message.pieces:
+        more["text"] = before[0]["text"]
+    else:
+        return
+    arguments: tuple[Any, ...] = (tool["name"], tool["input"]) if tool["input"] else (tool["name"],)
+    yield "tool_use", arguments, {**more, **message.arguments("tool_use")}
 
 
 def _cited(message: _Message) -> Iterator[Call]:
+    names = {name for block in message.content for name in block}
+    if "citationsContent" not in names or not names <= {"text", "citationsContent"}:
+        return
     parts: list[Any] = []
     for block in message.content:
-        match block:
-            case {"text": str(text)}:
-                parts.append(text)
-            case {"citationsContent": dict(cited)}:
-                texts = [item["text"] for item in cited.get("content", ())]
-                parts += [*texts, *cited.get("citations", ())]
-            case _:
-                return
-    if any(isinstance(part, dict) for part in parts):
-        pieces = {"pieces": message.pieces} if message.pieces else {}
-        yield "cited", parts, {**pieces, **message.arguments("end_turn")}
+        cited = object_of(block.get("citationsContent"))
+        texts = [str(item.get("text")) for item in objects_of(cited.get("content"))]
+        parts += [block["text"]] if "text" in block else [*texts, *objects_of(cited.get("citations"))]
+    pieces: dict[str, Any] = {"pieces": message.pieces} if message.pieces else {}
+    yield "cited", parts, {**pieces, **message.arguments("end_turn")}
 
 
 def _message(message: _Message) -> Iterator[Call]:
@@ -182,8 +181,9 @@ def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
     figures = {name: value for name, value in message.options.items() if name == "usage"}
     others = {name: value for name, value in message.options.items() if name != "usage"}
     content = tuple(_tool_in_order(block, short=short) for block in message.content)
-    for pieces in ({}, message.pieces) if message.pieces and not short else ({},):
-        for given in ({}, figures) if figures and not short else ({},):
+    nothing: Mapping[Any, Any] = {}
+    for pieces in (nothing, message.pieces) if message.pieces and not short else (nothing,):
+        for given in (nothing, figures) if figures and not short else (nothing,):
             variant = replace(message, content=content, pieces=pieces, options={**given, **others})
             yield from chain.from_iterable(spelling(variant) for spelling in _SPELLINGS)
 
@@ -280,7 +280,9 @@ def _message_of(events: Sequence[Event]) -> _Message | None:
         return None
     if not whole.message["content"]:
         return None
-    metadata = {**next((event["metadata"] for event in events if "metadata" in event), {})}
+    metadata: dict[str, Any] = {}
+    for event in events:
+        metadata |= object_of(event.get("metadata"))
     if metadata.get("usage") == _FIGURES:
         del metadata["usage"]
     if whole.additional is not None:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.bedrock.findings import is_object
-from converse_harness.json_values import mapped, object_of, objects_of, parsed_json
+from converse_harness.json_values import is_array, is_object, mapped, object_of, objects_of, parsed_json
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import body_bytes
 from converse_harness.recordings.matching import canonical
@@ -221,8 +220,9 @@ _ALWAYS: Final = ("system", "tools")
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:
-    kind, value = next(iter(tool.items()), ("", {}))
-    return str(object_of(value).get("name") or kind)
+    for kind, value in tool.items():
+        return str(object_of(value).get("name") or kind)
+    return ""
 
 
 def _shortened(text: str) -> str:
@@ -237,8 +237,8 @@ def _ids(value: object, names: frozenset[str]) -> Iterator[str]:
                 yield each
             elif name not in _USERS_JSON:
                 yield from _ids(each, names)
-    elif isinstance(value, list):
-        for each in value:  # pyright: ignore[reportUnknownVariableType]
+    elif is_array(value):
+        for each in value:
             yield from _ids(each, names)
 
 
@@ -268,7 +268,7 @@ _KEYS: Final = frozenset({"t", "p", "joined", "payload", "frame", "bytes"})
 
 def _usage_in(exchange: RecordedExchange) -> Mapping[str, Any]:
     found = (object_of(object_of(line.get("metadata")).get("usage")) for line in exchange.events)
-    return next(filter(None, found), {})
+    return next(filter(None, found), object_of(None))
 
 
 def _figures(usage: Mapping[str, Any]) -> str:

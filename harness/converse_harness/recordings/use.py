@@ -45,4 +45,5 @@ def read_use(path: Path) -> Use:
         values = None
     if not is_object(values) or values.pop("format", None) != FORMAT or values.keys() != set(Use._fields):
         raise DamagedData(f"{path} is not what `pytest --converse-used={path}` writes. Write it again.")
-    return Use(**{**values, "root": Path(values["root"]), "folder": Path(values["folder"])})
+    root, folder = Path(values.pop("root")), Path(values.pop("folder"))
+    return Use(root, folder, **values)
