@@ -67,6 +67,14 @@ FLOOR_SUITES = (
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
     "tests/house/test_public_api.py",
+    "tests/plugin/test_cases.py",
+    "tests/plugin/test_chaos.py",
+    "tests/plugin/test_entry_point.py",
+    "tests/plugin/test_fixtures.py",
+    "tests/plugin/test_outcome.py",
+    "tests/plugin/test_recording_marker.py",
+    "tests/plugin/test_rehearsal.py",
+    "tests/plugin/test_samples.py",
 )
 
 STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]

@@ -174,7 +174,7 @@ def signature(function: Callable[..., Any]) -> str:
     """The parameters of a function or class with their types and defaults, and what it returns."""
     try:
         found = inspect.signature(function)
-    except ValueError:
+    except (TypeError, ValueError):
         return "(...)"
     parameters, seen_star = [], False
     for parameter in found.parameters.values():
