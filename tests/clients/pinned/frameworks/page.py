@@ -76,7 +76,7 @@ ONE_LINE: Final = """\
 Some frameworks look for keys themselves, and raise an error before they make a client. `converse.environ` has dummy
 keys and a region, but no endpoint. Set them for each test, in your `conftest.py`:
 
-<!-- example: not run: the sessions `frameworks-NAME` run this line with each framework that needs it -->
+<!-- example: file=conftest.py -->
 ```python
 import os
 from unittest.mock import patch
@@ -88,6 +88,16 @@ import pytest
 def dummy_keys(converse):
     with patch.dict(os.environ, converse.environ):
         yield
+```
+
+Then what looks for keys finds these, in each test:
+
+```python
+import boto3
+
+
+def test_finds_keys(converse):
+    assert boto3.Session().get_credentials() is not None
 ```
 
 Without this line these errors come:
