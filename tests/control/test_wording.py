@@ -18,7 +18,7 @@ from tests.control.conftest import Client, exchange
 from tests.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIES
 
 PYTHON = re.compile(
-    r"converse\.\w|pytest|\breply\.|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
+    r"converse\.\w|pytest|\breply\.\w|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
     r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import "
 )
 
@@ -135,10 +135,10 @@ def test_a_recording_that_is_served_is_recorded_again_by_a_command(client: Clien
 def test_the_same_problem_has_the_words_of_python_for_python(client: Client) -> None:
     fake = client.opened({"script": [{"text": "a"}]})
     (unused,) = fake.failures()
-    assert 'allow it: @pytest.mark.converse(unused="allow")' in str(unused)
+    assert '@pytest.mark.converse(unused="allow")' in str(unused)
     closed = client.ask("DELETE", f"/__converse/fakes/{fake.url.rpartition('/')[2]}").value
     assert closed["problems"][0].endswith(
-        'or open the fake with "unused": "allow".   More: converse-harness docs control-api what-fails-a-test'
+        'with "unused": "allow".   More: converse-harness docs control-api what-fails-a-test'
     )
 
 

@@ -69,7 +69,7 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         'Where the test is about this refusal: with converse.refuses("{rule}"): ...\n'
         'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   '
         "More: converse-harness docs rules expected-refusals",
-        'Where the model does accept it, or the test is about something else, open the\n'
+        "Where the model does accept it, or the test is about something else, open the\n"
         'fake with "rules": "off", or "warn".   More: converse-harness docs rules levels',
     ),
     "unused": Advice(

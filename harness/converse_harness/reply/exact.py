@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.findings import is_array, is_object, shown
-from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.reply.body import KEYWORDS, EventsBody
 from converse_harness.reply.failures import error
 from converse_harness.reply.messages import answer, check_encodable
@@ -83,7 +83,10 @@ def response(
     if "Error" in given:
         return _of_error(given)
     if has_content(given):
-        raise ReplyError('response() got a Message, not a response. Use reply.message(*message["content"]).')
+        raise ReplyError(
+            "response() got a Message, not a response. Use ",
+            Advice('reply.message(*message["content"]).', 'a "message" reply with its blocks.'),
+        )
     listed = ", ".join(map(repr, given)) or "no member"
     raise ReplyError(f"response() got a dict with {listed}; it must be {_A_RESPONSE}.")
 
@@ -94,14 +97,20 @@ _A_RESPONSE: Final = (
 )
 
 
+_USE_RESPONSE: Final = Advice("reply.response(...).", 'a "response" reply.')
+
+
 def _listed(events: object) -> list[Mapping[str, Any]]:
     if is_whole_response(events):
         raise ReplyError(
-            "events() got a whole response of boto3, not a list of events. For a response as pasted use "
-            "reply.response(...)."
+            "events() got a whole response of boto3, not a list of events. For a response as pasted use ",
+            _USE_RESPONSE,
         )
     if isinstance(events, Mapping):
-        raise ReplyError(f"events() got a dict; it must be a list of events, even of one: reply.events([{AN_EVENT}]).")
+        raise ReplyError(
+            "events() got a dict; it must be a list of events, even of one: ",
+            Advice(f"reply.events([{AN_EVENT}]).", f"[{AN_EVENT}]."),
+        )
     return list(each_event("events", events))
 
 
@@ -117,9 +126,7 @@ def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
 
 def _checked(index: int, event: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
     if is_whole_response(event):
-        raise ReplyError(
-            f"events[{index}] is a whole response of boto3. For a response as pasted use reply.response(...)."
-        )
+        raise ReplyError(f"events[{index}] is a whole response of boto3. For a response as pasted use ", _USE_RESPONSE)
     try:
         name = kind(event)
     except StreamOrderError as error:
@@ -169,8 +176,11 @@ def _of_error(response: Mapping[str, Any]) -> Reply:
     name: str = told["Code"]
     if name in bedrock.stream_exceptions():
         raise ReplyError(
-            f"response(): {name} came inside a stream. Write the events before it, and then the exception: "
-            f'reply.events([..., {{"{name}": {{"message": "..."}}}}]).'
+            f"response(): {name} came inside a stream. Write the events before it, and then the exception: ",
+            Advice(
+                f'reply.events([..., {{"{name}": {{"message": "..."}}}}]).',
+                f'{{"events": [..., {{"{name}": {{"message": "..."}}}}]}}.',
+            ),
         )
     known = bedrock.all_errors().get(name)
     more = members(response, *(each for each in known.members if each != "message")) if known else {}

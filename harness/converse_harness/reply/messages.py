@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.findings import is_array, is_object, shown
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import StopReason
 from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, MessageBody
 from converse_harness.reply.reply import Reply
@@ -146,17 +146,18 @@ def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
     if is_object(block) and is_whole_response(block):
         raise ReplyError(
             f"message(): content[{index}] is a whole response of boto3, with {', '.join(map(repr, block))}. For a "
-            "response as pasted use reply.response(...)."
+            "response as pasted use ",
+            Advice("reply.response(...).", 'a "response" reply.'),
         )
     if has_content(block):
         raise ReplyError(
-            f"message(): content[{index}] is a whole Message, with 'role' and 'content'. Give its blocks: "
-            'reply.message(*message["content"]).'
+            f"message(): content[{index}] is a whole Message, with 'role' and 'content'. Give its ",
+            Advice('blocks: reply.message(*message["content"]).', 'blocks, the value of "content".'),
         )
     if is_array(block):
         raise ReplyError(
-            f"message(): content[{index}] is a {type(block).__name__}, {shown(block)}; each block is an argument of "
-            "its own: reply.message(*blocks)."
+            f"message(): content[{index}] is a {type(block).__name__}, {shown(block)}; a block is a JSON ",
+            Advice("object, and an argument of its own: reply.message(*blocks).", "object."),
         )
     named = _named(block)
     bedrock.check("ContentBlock", named, root=f"content[{index}]", allowing=() if strict else _FUTURE)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.findings import is_array, is_object, shown
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import StopReason
 from converse_harness.reply.body import USUAL_SIGNATURE, MessageBody
 from converse_harness.reply.messages import answer, message
@@ -17,9 +17,10 @@ from converse_harness.stream.arguments import check_optional_text, check_text, t
 from converse_harness.types.citations import Citation
 from converse_harness.types.event_loop import Usage
 
-_NO_INPUT: Final = (
-    "it must be a dict, the JSON object of the tool's arguments. For an input that is no object use "
-    'reply.message({"toolUse": {"name": ..., "input": ...}}).'
+_NO_INPUT: Final = "it must be a dict, the JSON object of the tool's arguments. For an input that is no object use "
+_USE_MESSAGE: Final = Advice(
+    'reply.message({"toolUse": {"name": ..., "input": ...}}).',
+    '{"message": [{"toolUse": {"name": ..., "input": ...}}]}.',
 )
 
 
@@ -237,7 +238,7 @@ def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
     """Return the block of a tool use. `place` is its argument, empty for the arguments `name` and `input`."""
     check_text(call, **{f"{place}[0]" if place else "name": name})
     if value is not None and not is_object(value):
-        raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT)
+        raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)
     return {"name": name, "input": {} if value is None else {**value}}
 
 
@@ -279,16 +280,20 @@ def _message_of(then: object) -> MessageBody:
         return MessageBody(({"text": then},), "end_turn")
     if not isinstance(then, Reply):
         raise ReplyError(
-            f"reasoning(then={shown(then)}): it must be a text, or a reply such as reply.tool_use(...). Give blocks of "
-            "the AWS API as reply.message(...)."
+            f"reasoning(then={shown(then)}): it must be a text, or a reply with a message. Give blocks of the AWS "
+            "API as ",
+            Advice("reply.message(...).", 'a "message" reply.'),
         )
     if not isinstance(then.body, MessageBody) or then.no_answer:
         raise ReplyError(
-            f"reasoning(then={then!r}): it must be a message: reply.text, tool_use, tool_uses, json, cited or message."
+            f"reasoning(then={then!r}): it must be a message: text, tool_use, tool_uses, json, cited or message of ",
+            Advice("reply.", "a script."),
         )
     if not then.is_plain:
         raise ReplyError(
-            f"reasoning(then={then!r}): say how it is sent of the whole: reply.reasoning(..., then).times(2), for "
-            "instance."
+            f"reasoning(then={then!r}): say how the whole is sent, ",
+            Advice(
+                "as reply.reasoning(..., then).times(2) does.", 'as {"reasoning": ..., "then": ..., "times": 2} does.'
+            ),
         )
     return then.body

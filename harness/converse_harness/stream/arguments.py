@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, TypeVar
 
 from converse_harness.bedrock.findings import is_array, is_object, shown
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
 """An event, as messages show one."""
@@ -16,13 +16,13 @@ AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
 _Value = TypeVar("_Value")
 
 
-def wrong(call: str, name: str, value: object, must: str) -> ReplyError:
-    """Make the error for an argument: `text(text=5 (int)): a str. ...`. `must` is what is allowed, and the advice.
+def wrong(call: str, name: str, value: object, must: str, advice: Advice | None = None) -> ReplyError:
+    """Make the error for an argument. `must` is what is allowed, and the advice if it is the same in Python and JSON.
 
     >>> str(wrong("text", "text", 5, "it must be a str."))
     'text(text=5): it must be a str.'
     """
-    return ReplyError(f"{call}({name}={shown(value)}): {must}")
+    return ReplyError(f"{call}({name}={shown(value)}): {must}", advice)
 
 
 def check_text(call: str, **given: object) -> None:

@@ -69,9 +69,12 @@ export type Pattern = string | {
  */
 export type Reply = TextReply
   | ToolUseReply
+  | ToolUsesReply
+  | ReasoningReply
   | JsonReply
   | MessageReply
   | EventsReply
+  | ResponseReply
   | CitedReply
   | GuardrailBlockedReply
   | GuardrailMaskedReply
@@ -104,6 +107,8 @@ export type TextReply = {
   pieces?: Array<string>;
   /** The stop reason, one of AWS's StopReason. */
   stop_reason?: string;
+  /** TokenUsage; what it leaves out is estimated. */
+  usage?: Record<string, any> | null;
 } & Modifiers;
 
 /** One toolUse block, with stop reason tool_use. */
@@ -114,19 +119,56 @@ export type ToolUseReply = {
     name: string;
     /** The arguments. */
     input?: Record<string, any>;
+    /** A text block before it. */
+    text?: string | null;
     /** The toolUseId; of the recorded form if not given. */
     id?: string | null;
     /** The exact deltas of the input's JSON. */
     pieces?: Array<string> | null;
     /** The stop reason, one of AWS's StopReason; tool_use if not given. */
     stop_reason?: string | null;
+    /** TokenUsage; what it leaves out is estimated. */
+    usage?: Record<string, any> | null;
+    /** Whether the name must be one that a request may have; models invent others. Default: true. */
+    strict?: boolean;
   } | string;
+} & Modifiers;
+
+/** Several toolUse blocks, each with a toolUseId of its own. */
+export type ToolUsesReply = {
+  /** The tools; a list of them alone, where nothing else is said. */
+  tool_uses: {
+    /** The tools: each a list of its name and its input, or its name alone. */
+    uses: Array<string | Array<unknown>>;
+    /** A text block before them. */
+    text?: string | null;
+    /** TokenUsage; what it leaves out is estimated. */
+    usage?: Record<string, any> | null;
+    /** Whether the name must be one that a request may have; models invent others. Default: true. */
+    strict?: boolean;
+  } | Array<string | Array<unknown>>;
+} & Modifiers;
+
+/** Reasoning, and after it a text or a message. */
+export type ReasoningReply = {
+  /** The text of the reasoning. */
+  reasoning: string;
+  /** The text, or the reply with a message, that follows. */
+  then?: string | null | Record<string, any>;
+  /** The signature; true: as the model that is asked, false: none. Default: true. */
+  signature?: string | boolean;
+  /** The exact deltas of the reasoning. */
+  pieces?: Array<string> | null;
+  /** TokenUsage; what it leaves out is estimated. */
+  usage?: Record<string, any> | null;
 } & Modifiers;
 
 /** One text block that is the JSON of a value: structured output as models send it. */
 export type JsonReply = {
   /** Any JSON value. */
   json: unknown;
+  /** TokenUsage; what it leaves out is estimated. */
+  usage?: Record<string, any> | null;
 } & Modifiers;
 
 /** The content blocks of one assistant message. */
@@ -158,6 +200,14 @@ export type EventsReply = {
   /** Events of ConverseStream as the AWS API writes them, blobs in base64. */
   events: Array<Record<string, any>>;
   /** Whether the events must be valid and in an order that ConverseStream can send. Default: true. */
+  strict?: boolean;
+} & Modifiers;
+
+/** A response of Converse or ConverseStream, as an SDK printed it. */
+export type ResponseReply = {
+  /** A ConverseResponse, a list of events of ConverseStream, or an object with these as `stream`; blobs in base64. */
+  response: Record<string, any> | Array<Record<string, any>>;
+  /** Whether it must be valid in AWS's model. Default: true. */
   strict?: boolean;
 } & Modifiers;
 
@@ -279,6 +329,8 @@ export type ImprovisedReply = {
   } | true;
   /** For how many calls in a row it is. Default: 1. */
   times?: number;
+  /** It may stay unused: closing the fake does not report it. */
+  optional?: Record<string, never> | true;
 };
 
 /** An HTTP error before any stream. */
@@ -448,6 +500,8 @@ export type CaseReply = {
 export type Modifiers = {
   /** For how many calls in a row it is. Default: 1. */
   times?: number;
+  /** It may stay unused: closing the fake does not report it. */
+  optional?: Record<string, never> | true;
   /** How long the client of an error should wait: the headers retry-after and retry-after-ms. */
   retry_after?: {
     /** Whole seconds. */
@@ -532,7 +586,7 @@ export type FakeState = {
   /** The endpoint URL for the client. */
   url: string;
   environ: Environ;
-  /** How many calls came in. */
+  /** How many calls came in, of every operation. */
   calls: number;
   /** How many of them were let go, the first ones, because the fake keeps only so many (`keep_calls`). */
   dropped: number;
@@ -573,7 +627,7 @@ export type CallList = {
   calls: Array<Call>;
   /** Give it as `after` to get the calls that follow; null where there are no more yet. */
   next: number | null;
-  /** How many calls came in. */
+  /** How many calls came in, of every operation. */
   received: number;
   /** How many of them were let go, the first ones, because the fake keeps only so many (`keep_calls`). */
   dropped: number;
