@@ -196,3 +196,15 @@ def test_ids_and_masked_secrets_are_no_difference(upstream: Upstream) -> None:
     result = upstream.replay()
     result.assert_outcomes(passed=1)
     assert said(result) == []
+
+
+def test_the_line_shows_what_differs_in_a_long_text(upstream: Upstream) -> None:
+    text = TEST.replace("You are a guide.", f"{'You are a guide. ' * 50}Today is Monday, the 3rd.")
+    upstream.project.makepyfile(test_a=text)
+    upstream.record().assert_outcomes(passed=2)
+    upstream.project.makepyfile(test_a=text.replace("Monday", "Tuesday"))
+    change = '"... Today is Monday, the 3rd." -> "... Today is Tuesday, the 3rd."'
+    assert said(upstream.replay()) == [
+        LINES[0],
+        f"    test_a.py::test_trip: 4 of 4 requests differ: system[0].text {change}",
+    ]
