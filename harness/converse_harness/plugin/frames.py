@@ -39,8 +39,9 @@ def hide_clients(error: BaseException) -> None:
         each = waiting.pop()
         if id(each) not in seen:
             seen[id(each)] = each
-            if not _is_users(each):
-                each.__traceback__ = _own_lines(each.__traceback__)
+            own = _own_lines(each.__traceback__)
+            if not _is_users(each) and (own is not None or each is not error):  # pytest needs a frame of the last
+                each.__traceback__ = own
             waiting += [*_members(each), *(other for other in (each.__cause__, each.__context__) if other is not None)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -149,7 +149,8 @@ class RecordingRun:
             from converse_harness.plugin.frames import hide_clients
 
             hide_clients(error)
-            call.excinfo = pytest.ExceptionInfo.from_exception(error)
+            made: Any = pytest.ExceptionInfo
+            call.excinfo = made.from_exception(error)
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:
