@@ -206,6 +206,14 @@ def test_the_folder_of_the_ini_file(upstream: Upstream) -> None:
         ('("a", "b")', "@pytest.mark.converse_recording: 'b' is none of its arguments. name: *; match: *; pace: *"),
         ('(mode="all")', "@pytest.mark.converse_recording: mode= is none of its arguments. name: *; match: *; pace: *"),
         ('(match="fuzzy")', "*match='fuzzy'*'order', 'exact', 'shape'*"),
+        (
+            '(ignore=["sytem"])',
+            "ignore=*: the request of Converse has no member *sytem*. Did you mean *",
+        ),
+        (
+            "(match=lambda call: True)",
+            "recording(match=*): *. It is a function (recorded, asked) that *",
+        ),
         ('(pace="fast")', "*pace='fast'*\"recorded\", or a number*"),
     ],
 )

@@ -13,9 +13,18 @@ from converse_harness import (
     RefusedRequest,
     fake_converse,
     faults,
+    record,
+    recording,
     reply,
 )
 from converse_harness.server.mounts import ServerFake
+
+
+def test_recordings(converse: Fake) -> None:
+    converse.script(recording("x.jsonl", match=lambda recorded, asked: recorded["messages"] == asked["messages"]))
+    converse.script(recording("x.jsonl", match="exact", ignore=["system"], pace="recorded"))
+    with record("x.jsonl", mode="new_episodes", match=lambda recorded, asked: True, ignore=("modelId",)):
+        pass
 
 
 def test_server(converse_server: ConverseServer) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from traceback import walk_tb
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 from converse_harness.plugin.lines import is_users
 
@@ -13,21 +14,48 @@ def fail(problem: Exception, error: BaseException | None, *, full: bool) -> NoRe
     """Raise the problem of a fake in a test that passed, or that raised `error`.
 
     If the client raised `error` because of the problem, the problem takes its place, at the same line of the user's.
-    Another error of a client stays above the problem, without the frames of the client. `full` keeps all frames.
+    Another error stays above the problem, without the frames of clients. `full` keeps all frames.
     """
     __tracebackhide__ = True
-    own = None if error is None or full else _own_lines(error.__traceback__)
-    if error is None or own is None or _is_users_error(error):
+    if error is None or full:
         _raise(problem)
-    if str(problem).partition("\n")[0] in str(error):
+    first, own = str(problem).partition("\n")[0], _own_lines(error.__traceback__)
+    if own is not None and not _is_users(error) and all(first in str(each) for each in _leaves(error)):
         problem.__cause__, problem.__suppress_context__ = None, True
         raise problem.with_traceback(own)
-    error.__traceback__ = own
+    hide_clients(error)
     _raise(problem)
 
 
 def _raise(problem: Exception) -> NoReturn:
     raise problem  # found when the test had ended
+
+
+def hide_clients(error: BaseException) -> None:
+    """Leave only the user's lines in the traceback of an error that a client raised, and of those that led to it."""
+    seen: dict[int, BaseException] = {}
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen[id(each)] = each
+            own = _own_lines(each.__traceback__)
+            if not _is_users(each) and (own is not None or each is not error):  # pytest needs a frame of the last
+                each.__traceback__ = own
+            waiting += [*_members(each), *(other for other in (each.__cause__, each.__context__) if other is not None)]
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    return cast("Any", error).exceptions if isinstance(error, BaseExceptionGroup) else ()
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group of errors, or the error itself."""
+    members = _members(error)
+    if not members:
+        yield error
+    for each in members:
+        yield from _leaves(each)
 
 
 def _own_lines(trace: TracebackType | None) -> TracebackType | None:
@@ -43,7 +71,7 @@ def _own_lines(trace: TracebackType | None) -> TracebackType | None:
     return made
 
 
-def _is_users_error(error: BaseException) -> bool:
+def _is_users(error: BaseException) -> bool:
     """Whether the user's own code raised an error, such as an assertion of the test."""
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    return is_users(frame.f_code.co_filename)
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return bool(frames) and is_users(frames[-1].f_code.co_filename)

@@ -305,7 +305,7 @@ class Hooks:
         """Store in the RecordingRun whether the phase passed, and add advice to errors about missing credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
-            recording.advise(call.excinfo.value)
+            recording.advise(call, call.excinfo.value)
         report = yield
         # The recording of a test that fails as expected (xfail) is valid.
         if recording is not None and not report.passed and not hasattr(report, "wasxfail"):

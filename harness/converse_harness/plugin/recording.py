@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -148,8 +148,18 @@ class RecordingRun:
         fake.open()
         transports.enter_context(capturing(fake))
 
-    def advise(self, error: BaseException) -> None:
-        """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region."""
+    def advise(self, call: pytest.CallInfo[None], error: BaseException) -> None:
+        """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region.
+
+        If a fixture asked for what is not recorded, the error of its client has only the user's lines.
+        """
+        full = self.item.config.getoption("fulltrace", False)
+        if call.when == "setup" and not full and self.refused is not None and self.refused[0] in str(error):
+            from converse_harness.plugin.frames import hide_clients
+
+            hide_clients(error)
+            made: Any = pytest.ExceptionInfo
+            call.excinfo = made.from_exception(error)
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:

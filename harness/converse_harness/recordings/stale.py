@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _COMPARED: Final = 50
 """Of one recording, at most this number of unequal requests is compared before `take`; more of them cost nothing."""
 
-_SHORT: Final = 24
+_SHORT: Final = 30
 """The maximum number of characters of a value in the one line about a recording."""
 
 _PLACES: Final = 10
