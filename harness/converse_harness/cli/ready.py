@@ -46,13 +46,19 @@ def forget(path: Path | None) -> None:
             path.unlink()
 
 
-def when_stdin_closes(end: Callable[[], None]) -> None:
-    """Call `end` in a thread when the standard input closes, as it does when the program at its other end has ended."""
+def when_stdin_closes(tell: Callable[[], None]) -> threading.Event:
+    """Return an event that is set when the standard input closes; then a thread calls `tell`.
+
+    The input closes at the latest when the program at its other end has ended.
+    """
+    closed = threading.Event()
 
     def read() -> None:
         with suppress(OSError):
             while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter exits
                 pass
-        end()
+        closed.set()
+        tell()
 
     threading.Thread(target=read, name="converse-harness stdin", daemon=True).start()
+    return closed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import queue
 import sys
+import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -189,11 +189,10 @@ def run(given: argparse.Namespace) -> int:
         fake = server.answer_all() if script is not None else None
         if fake is not None and script is not None:
             fake.endpoint.script = script
-        if given.until_stdin_closes:
-            when_stdin_closes(lambda: ended.put(_end))
-        with ready_file(given.ready_file, server.url), suppress(_Ended):
+        closed = when_stdin_closes(lambda: ended.put(_wake)) if given.until_stdin_closes else threading.Event()
+        with ready_file(given.ready_file, server.url):
             announce(what, server.url, {} if fake is None else fake.environ)
-            while True:
+            while not closed.is_set():
                 try:
                     ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
                 except queue.Empty:
@@ -202,12 +201,8 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-class _Ended(Exception):
-    """Raised in the main thread when the standard input has closed."""
-
-
-def _end() -> None:
-    raise _Ended
+def _wake() -> None:
+    """Do nothing: the main thread, which waits for functions to call, then sees that the standard input has closed."""
 
 
 def _how_played(given: argparse.Namespace) -> dict[str, Any]:
