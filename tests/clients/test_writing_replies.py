@@ -116,6 +116,18 @@ def test_the_model_that_is_asked_signs_as_it_does(
         assert not fake.notes
 
 
+def test_pieces_stay_with_their_blocks() -> None:
+    answer = reply.reasoning("ab", reply.text("cd", pieces=["c", "d"]), pieces=["a", "b"])
+    deltas = [event["contentBlockDelta"] for event in answer.events() if "contentBlockDelta" in event]
+    texts = [delta["delta"].get("text") or delta["delta"]["reasoningContent"]["text"] for delta in deltas]
+    assert [(delta["contentBlockIndex"], text) for delta, text in zip(deltas, texts, strict=True)] == [
+        (0, "a"),
+        (0, "b"),
+        (1, "c"),
+        (1, "d"),
+    ]
+
+
 def test_without_signature_there_is_none(converse_client: Any) -> None:
     whole, _ = asked(converse_client, reply.reasoning("Hm.", "Easy.", signature=False))
     assert whole["output"]["message"]["content"][0] == {"reasoningContent": {"reasoningText": {"text": "Hm."}}}

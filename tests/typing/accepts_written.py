@@ -19,7 +19,8 @@ from converse_harness.types.citations import Citation
 from converse_harness.types.content import ContentBlock, Message
 from converse_harness.types.event_loop import Metrics, Usage
 from converse_harness.types.streaming import StreamEvent
-from converse_strategies import stream_events
+from converse_harness.types.tools import Tool, ToolConfig
+from converse_strategies import chunkings, conversations, messages, stream_events, tool_choices
 
 
 def names(
@@ -99,3 +100,10 @@ def mappings(converse: Fake, call: Call) -> None:
         reply.response(call.response)
     chunk(message, usage=usage, metrics=metrics, family="claude", stop_reason=answered.stop_reason)
     chunk({"role": "assistant", "content": [{"text": "a"}]}, family="nova")
+
+
+def strategies(message: Message, tools: list[Tool], config: ToolConfig) -> None:
+    chunkings(message)
+    messages()
+    conversations(tools=tools)
+    tool_choices(config)

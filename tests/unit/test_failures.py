@@ -161,7 +161,7 @@ NAMES = "x-amzn-ErrorType and is made of ASCII letters, digits, '.', '_' and '-'
     [
         (
             lambda: wrong.error("ThrottlingExeption"),
-            "'ThrottlingExeption' is not an error of Bedrock Runtime. One of",
+            "'ThrottlingExeption' is not an error of Bedrock Runtime; did you mean 'ThrottlingException'? One of",
         ),
         (
             lambda: wrong.error("", status=400),

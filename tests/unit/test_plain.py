@@ -44,8 +44,8 @@ def test_the_pieces_of_a_tool_input_may_be_any_json_of_it(
 
 @pytest.mark.parametrize(
     "pieces",
-    [['{"city": "Zür'], ['{"city": "Bern"}'], ['{"city": "Zürich"} more'], ['{"city":', "5}"], [""], [], TEXT],
-    ids=["cut off", "another value", "more than it", "another type", "empty", "none", "no list"],
+    [['{"city": "Zür'], ['{"city": "Bern"}'], ['{"city": "Zürich"} more'], ['{"city":', "5}"], [""], []],
+    ids=["cut off", "another value", "more than it", "another type", "empty", "none"],
 )
 def test_pieces_that_are_not_the_input_are_refused(pieces: Sequence[str]) -> None:
     with pytest.raises(ReplyError) as caught:

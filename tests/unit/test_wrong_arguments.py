@@ -84,7 +84,18 @@ SUBJECTS: dict[str, Subject] = {
 
 PATHS = (
     *("content[", "content ", "events[", "output", "pieces[", "policy", "Exception", "is not an error", "mask"),
-    *("message", "stop_reason", "usage", "metrics", "trace", "additional", "block", "contentBlock", "one event"),
+    *(
+        "message",
+        "stop_reason",
+        "usage",
+        "metrics",
+        "trace",
+        "additional",
+        "block",
+        "contentBlock",
+        "one event",
+        "has no member",
+    ),
 )
 """What a sentence names, where it does not name the function: a path in the value."""
 

@@ -12,7 +12,7 @@ from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_json
+from converse_harness.stream.arguments import check_json, did_you_mean
 from converse_harness.stream.http import ERROR_NAME
 
 _NOTHING: Final = Reply(MessageBody((), "end_turn"))
@@ -70,8 +70,8 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name not in shapes:
         raise ReplyError(
-            f"{name!r} is not an error of Bedrock Runtime. One of: {', '.join(sorted(shapes))}. "
-            "For one that is not in the model give its status=."
+            f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
+            f"One of: {', '.join(sorted(shapes))}. For one that is not in the model give its status=."
         )
     given = shapes[name].status if status is None else status
     if type(given) is not int or not 400 <= given <= 599:

@@ -160,7 +160,7 @@ def _answer(
     metrics: Mapping[str, object] | None,
     stop_reason: StopReason = "guardrail_intervened",
 ) -> Reply:
-    given = None if pieces is None else {0: pieces if isinstance(pieces, str) else texts("guardrail", "pieces", pieces)}
+    given = None if pieces is None else {0: texts("guardrail", "pieces", pieces)}
     return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
 
 

@@ -159,6 +159,11 @@ def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
             f"message(): content[{index}] is a {type(block).__name__}, {shown(block)}; a block is a JSON ",
             Advice("object, and an argument of its own: reply.message(*blocks).", "object."),
         )
+    if isinstance(block, str):
+        raise ReplyError(
+            f"message(): content[{index}] is {shown(block)}, a str; a block is a dict. Use reply.text(...), or write "
+            'it as {"text": "..."}.'
+        )
     named = _named(block)
     bedrock.check("ContentBlock", named, root=f"content[{index}]", allowing=() if strict else _FUTURE)
     return copied(f"content[{index}]", named)

@@ -223,10 +223,8 @@ def _block(text: str, citations: list[Mapping[str, object]]) -> dict[str, Any]:
 
 
 def _pieces(call: str, index: int, pieces: object) -> dict[int, Sequence[str]] | None:
-    """Return the exact deltas of the block at this index. A str is left to `chunk`, which explains it."""
-    if pieces is None:
-        return None
-    return {index: pieces if isinstance(pieces, str) else texts(call, "pieces", pieces)}
+    """Return the exact deltas of the block at this index."""
+    return None if pieces is None else {index: texts(call, "pieces", pieces)}
 
 
 def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
@@ -246,6 +244,9 @@ def _use(place: int, use: object) -> dict[str, Any]:
     given = [use] if isinstance(use, str) else use
     if not is_array(given) or not 1 <= len(given) <= 2:
         must = 'it must be the name of a tool and its input, ("name", {...}), or the name alone.'
+        raise wrong("tool_uses", f"uses[{place}]", use, must)
+    if is_array(given[0]):
+        must = 'each use is an argument of its own: reply.tool_uses(("name", {...}), ("name", {...})).'
         raise wrong("tool_uses", f"uses[{place}]", use, must)
     return _tool("tool_uses", f"uses[{place}]", given[0], given[1] if len(given) > 1 else None)
 

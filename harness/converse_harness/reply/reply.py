@@ -27,7 +27,7 @@ from converse_harness.reply.body import (
     summarize_body,
     written,
 )
-from converse_harness.stream.arguments import check_json, check_text, wrong
+from converse_harness.stream.arguments import check_json, check_text, did_you_mean, wrong
 from converse_harness.stream.chunk import Run, events_of, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import ERROR_NAME
@@ -105,8 +105,8 @@ class Reply:
         exceptions = bedrock.stream_exceptions()
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
-                f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
-                "For one that is not in the model ",
+                f"{exception!r} is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
+                f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
                 Advice("pass strict=False.", 'add "strict": false.'),
             )
         _check_name(f"fails_after({shown(events)}, {shown(exception)})", exception)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final, TypeGuard, TypeVar
 
 from converse_harness.bedrock.findings import is_array, is_object, shown
@@ -63,10 +64,7 @@ def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None
         raise wrong(
             call, "pieces", value, 'it must be a dict of the index of a block and its deltas, such as {0: ["Hi", "!"]}.'
         )
-    return {
-        index: given if isinstance(given, str) else texts(call, f"pieces[{index}]", given)
-        for index, given in value.items()
-    }
+    return {index: texts(call, f"pieces[{index}]", given) for index, given in value.items()}
 
 
 def copied(path: str, value: _Value) -> _Value:
@@ -91,6 +89,17 @@ def is_whole_response(value: object) -> bool:
 def has_content(value: object) -> bool:
     """Whether a value is a whole Message of the AWS API, rather than one of its blocks."""
     return is_object(value) and "content" in value and "role" in value
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: a question if a known name is nearly the same, or a point.
+
+    >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
+    ("; did you mean 'throttlingException'?", '.')
+    """
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.85)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else "."
 
 
 def is_listed(value: object) -> TypeGuard[Iterable[object]]:
