@@ -75,8 +75,8 @@ class Calls(Sequence[Call]):
             close = nearest(str(operation).replace("_", ""), _operations())
             hint, version = f"did you mean {close!r}? " if close else "", bedrock.botocore_version()
             raise ReplyError(
-                f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}; {hint}It takes the name of one "
-                f'operation, as "ConverseStream" or "CountTokens".{self._came()}'
+                f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}; {hint}It takes "
+                f'the name of one operation, as "ConverseStream" or "CountTokens".{self._came()}'
             )
         return Calls(self._every, only=(operation,))
 
