@@ -254,7 +254,7 @@ def test_other_operations_of_bedrock(path: Path, library: Any) -> None:
 
     with record(path) as recorder:
         came = talk(recorder.httpx_transport(library.MockTransport(answer)), f"https://{BEDROCK}")
-    assert [call.operation for call in recorder.calls] == [
+    assert [call.operation for call in recorder.calls.all] == [
         "InvokeModel",
         "InvokeModelWithResponseStream",
         "CountTokens",
@@ -262,7 +262,7 @@ def test_other_operations_of_bedrock(path: Path, library: Any) -> None:
     with HttpxFake(recording(path)) as fake:
         assert talk(None, f"https://{BEDROCK}") == came
     assert [answer.data for answer in came] == [b'{"completion":"hi"}', frames, b'{"completion":"hi"}']
-    assert [call.outcome for call in fake.calls] == ["complete"] * 3
+    assert [call.outcome for call in fake.calls.all] == ["complete"] * 3
 
 
 # Which requests are heard
