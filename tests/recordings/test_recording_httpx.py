@@ -397,7 +397,7 @@ def test_the_path_of_a_gateway_is_no_part_of_the_call(path: Path) -> None:
             url = "https://gateway.example/v1/aws/model/eu.amazon.nova%2Fx/converse"
             assert client.post(url, json=BODY).json() == {"path": "/v1/aws/model/eu.amazon.nova/x/converse"}
             client.get("https://gateway.example/v1/health?deep=1")
-    assert [(call.operation, call.model_id) for call in recorder.calls] == [
+    assert [(call.operation, call.model_id) for call in recorder.calls.all] == [
         ("Converse", "eu.amazon.nova/x"),
         (None, ""),
     ]
