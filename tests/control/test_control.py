@@ -235,7 +235,7 @@ def test_an_optional_reply_is_not_missed(client: Client) -> None:
         ("before=1", 'the query has the unknown member "before"; it takes after, limit, operation.'),
         (
             "operation=CuontTokens",
-            "operation in the query: calls.of('CuontTokens'): no operation of Bedrock has this name; ",
+            "operation in the query: calls.of('CuontTokens'): no operation of Bedrock has this name ",
         ),
     ],
 )

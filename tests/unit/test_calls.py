@@ -104,6 +104,7 @@ def test_what_came_in_place_of_calls_is_said() -> None:
     [
         ("CuontTokens", "did you mean 'CountTokens'? "),
         ("converse", "did you mean 'Converse'? "),
+        ("list_foundation_models", "did you mean 'ListFoundationModels'? "),
         ("Nothing at all", "It takes the name of one operation"),
         (None, "calls.of(None): no operation"),
         ([], "calls.of([]): no operation"),

@@ -72,11 +72,11 @@ class Calls(Sequence[Call]):
         """The calls of one operation, such as "CountTokens". Raises ReplyError if no service of Bedrock has it."""
         given = cast("object", operation)  # tests are user code
         if not isinstance(given, str) or bedrock.service_of(given) is None:
-            close = nearest(operation, _operations())
-            hint = f"did you mean {close!r}? " if close else ""
+            close = nearest(str(operation).replace("_", ""), _operations())
+            hint, version = f"did you mean {close!r}? " if close else "", bedrock.botocore_version()
             raise ReplyError(
-                f"calls.of({operation!r}): no operation of Bedrock has this name; {hint}It takes the name of one "
-                f'operation, as "ConverseStream" or "CountTokens".{self._came()}'
+                f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}; {hint}It takes "
+                f'the name of one operation, as "ConverseStream" or "CountTokens".{self._came()}'
             )
         return Calls(self._every, only=(operation,))
 
@@ -100,7 +100,8 @@ class Calls(Sequence[Call]):
     def _none(self) -> str:
         if not self._every:
             return "no call reached the fake. Look at what the code under test asks, and whether the fake is open."
-        return f"none of the calls asked a model for an answer.{self._came()} Look at calls.all."
+        gone = " Earlier ones were let go (keep_calls)." if self._every[0].number > 1 else ""
+        return f"none of the calls asked a model for an answer.{self._came()}{gone} Look at calls.all."
 
     def _came(self) -> str:
         counts = Counter(call.operation or f"{call.request.method} {call.request.target}" for call in self._every)
