@@ -138,6 +138,15 @@ def test_nothing_is_removed_if_a_test_is_not_known(
     assert files(folder) == ALL
 
 
+def test_nothing_is_removed_without_tests(
+    folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester
+) -> None:
+    (project.path / "test_a.py").unlink()
+    (line,) = prune(capsys, "--yes", code=1)
+    assert "prune: no test ran; nothing is removed" in line
+    assert files(folder) == ALL
+
+
 def test_skips_may_be_left_alone(folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester) -> None:
     project.makepyfile(
         test_b="""

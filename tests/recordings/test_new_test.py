@@ -14,8 +14,7 @@ from tests.recordings.asking import NOVA, body, exchange, throttled, user, write
 SCRIPT = (
     "    converse.script(\n"
     '        reply.throttled("Too many requests").times(2),\n'
-    '        reply.message(\n            {"text": "hi"},\n'
-    '            usage={"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},\n        ),\n'
+    '        reply.text("hi"),\n'
     "    )\n"
     "    # Call the code under test here. When this was recorded, it asked:\n"
 )
@@ -36,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> t
 
 
 def test_the_output(capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = run(capsys, "trip.jsonl")
+    out, err = run(capsys, "trip.jsonl", "--short")
     assert err == ""
     assert out == (
         '"""Replies of trip.jsonl."""\n\n'
@@ -50,9 +49,9 @@ def test_the_output(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_short(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, "trip.jsonl", "--short")
-    assert '        reply.throttled("Too many requests").times(2),\n        reply.text("hi"),\n' in out
+def test_with_its_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "trip.jsonl")
+    assert 'usage={"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}' in out
 
 
 def test_the_written_test_runs(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -77,8 +77,8 @@ SPELLED: dict[str, tuple[Reply, str]] = {
         'reply.tool_use("maps", {"to": 1}, id="tooluse_1", pieces=[\'{"to"\', ":1}"])',
     ),
     "usage": (
-        reply.message({"text": "hi"}, usage=FULL),
-        f'reply.message({{"text": "hi"}}, usage={FULL})'.replace("'", '"'),
+        reply.message({"text": "a"}, {"text": "b"}, usage=FULL),
+        f'reply.message({{"text": "a"}}, {{"text": "b"}}, usage={FULL})'.replace("'", '"'),
     ),
     "cited": (
         reply.cited("It is ", "18 °C", citing({"name": "f", "source": {"text": "18 °C"}}, "18 °C"), "."),
@@ -144,9 +144,12 @@ SHORT: dict[str, tuple[Reply, str]] = {
     "usage": (reply.message({"text": "hi"}, usage=FULL), 'reply.text("hi")'),
     "ids": (
         reply.message(
-            {"text": "Hm."}, {"toolUse": {**USE["toolUse"], "toolUseId": "tooluse_1", "type": "tool_use"}}, strict=False
+            {"text": "a"},
+            {"text": "b"},
+            {"toolUse": {**USE["toolUse"], "toolUseId": "tooluse_1", "type": "tool_use"}},
+            strict=False,
         ),
-        'reply.message({"text": "Hm."}, {"toolUse": {"name": "maps", "input": {"to": "Tirano"}}})',
+        'reply.message({"text": "a"}, {"text": "b"}, {"toolUse": {"name": "maps", "input": {"to": "Tirano"}}})',
     ),
     "spelling of the input": (
         reply.tool_use("maps", {"a": 1}, pieces=['{ "a":1}']),

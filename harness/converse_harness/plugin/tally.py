@@ -220,7 +220,7 @@ class Tally:
         return Use(
             self._config.rootpath,
             folder(self._config),
-            self._missing(),
+            self._missing() or ("" if self._ran else "no test ran"),
             sorted(self._failed),
             sorted(self._skipped - self._failed),
             [*map(str, self.unused(failed=True))],

@@ -165,6 +165,18 @@ def _cited(message: _Message) -> Iterator[Call]:
     yield "cited", parts, {**pieces, **message.arguments("end_turn")}
 
 
+def _reasoning(message: _Message) -> Iterator[Call]:
+    first, *others = message.content or ({},)
+    said = object_of(object_of(first.get("reasoningContent")).get("reasoningText"))
+    if "text" in said and [*map(list, others)] in ([], [["text"]]) and not message.pieces:
+        then = tuple(block["text"] for block in others)
+        yield (
+            "reasoning",
+            (said["text"], *then),
+            {"signature": said.get("signature", False), **message.arguments("end_turn")},
+        )
+
+
 def _message(message: _Message) -> Iterator[Call]:
     pieces = {"pieces": dict(message.pieces)} if message.pieces else {}
     options = {**pieces, **message.arguments(default_stop_reason(message.content))}
@@ -172,8 +184,11 @@ def _message(message: _Message) -> Iterator[Call]:
     yield "message", message.content, {**options, "strict": False}
 
 
-_SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _cited, _message)
-"""The spellings of a message, the shortest first. A spelling yields nothing for a message that it does not fit."""
+_SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _reasoning, _cited, _message)
+"""The spellings of a message, the shortest first. A spelling yields nothing for a message that it does not fit.
+
+A call with an argument that a helper does not have, or of a helper that is not there, is passed over.
+"""
 
 
 def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
