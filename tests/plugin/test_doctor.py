@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.endpoint import Endpoint
+from botocore.endpoint import EndpointCreator
 
 from converse_harness.cli import checkup, main
 from converse_harness.cli.checkup import Package, Patched, PluginCost
@@ -80,11 +80,11 @@ def test_a_package_that_is_missing_or_too_old(doctor: Seen, monkeypatch: pytest.
 
 
 def test_whose_code_stands_there() -> None:
-    @functools.wraps(Endpoint._send)
+    @functools.wraps(EndpointCreator.create_endpoint)
     def wrapper(*args: Any) -> Any:
-        return Endpoint._send(*args)
+        return EndpointCreator.create_endpoint(*args)
 
-    assert checkup.changed_by(Endpoint._send, "botocore.endpoint") == ""
+    assert checkup.changed_by(EndpointCreator.create_endpoint, "botocore.endpoint") == ""
     assert checkup.changed_by(wrapper, "botocore.endpoint") == __name__.partition(".")[0]
 
 
