@@ -43,8 +43,18 @@ def test_a_sound_environment(doctor: Seen, monkeypatch: pytest.MonkeyPatch) -> N
     assert "                  8  us          -p no:converse" in lines
     assert "AWS_SECRET_ACCESS_KEY" in said
     assert "never-printed" not in said
+    assert f"pytest {pytest.__version__}" in said  # on one line
     assert lines[-1] == "Nothing is broken: a fake answers botocore here."
     assert max(map(len, lines)) <= 110
+
+
+def test_what_was_not_tried(doctor: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "tried_pythons", lambda: ["3.8", "3.9"])
+    monkeypatch.setattr(checkup, "system", lambda: ("Windows AMD64", False, ["signal.setitimer: no limit"]))
+    status, said = doctor()
+    assert status == 0
+    assert "(not tried; 3.8, 3.9 are), Windows AMD64 (not tried)\n" in said
+    assert "missing      signal.setitimer: no limit\n" in said
 
 
 def test_the_same_as_json(doctor: Seen) -> None:
