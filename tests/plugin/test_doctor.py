@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.endpoint import Endpoint
+from botocore.endpoint import EndpointCreator
 
 from converse_harness.cli import checkup, main
 from converse_harness.cli.checkup import Package, Patched, PluginCost
@@ -43,8 +43,18 @@ def test_a_sound_environment(doctor: Seen, monkeypatch: pytest.MonkeyPatch) -> N
     assert "                  8  us          -p no:converse" in lines
     assert "AWS_SECRET_ACCESS_KEY" in said
     assert "never-printed" not in said
+    assert f"pytest {pytest.__version__}" in said  # on one line
     assert lines[-1] == "Nothing is broken: a fake answers botocore here."
     assert max(map(len, lines)) <= 110
+
+
+def test_what_was_not_tried(doctor: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "tried_pythons", lambda: ["3.8", "3.9"])
+    monkeypatch.setattr(checkup, "system", lambda: ("Windows AMD64", False, ["signal.setitimer: no limit"]))
+    status, said = doctor()
+    assert status == 0
+    assert "(not tried; 3.8, 3.9 are), Windows AMD64 (not tried)\n" in said
+    assert "missing      signal.setitimer: no limit\n" in said
 
 
 def test_the_same_as_json(doctor: Seen) -> None:
@@ -80,11 +90,11 @@ def test_a_package_that_is_missing_or_too_old(doctor: Seen, monkeypatch: pytest.
 
 
 def test_whose_code_stands_there() -> None:
-    @functools.wraps(Endpoint._send)
+    @functools.wraps(EndpointCreator.create_endpoint)
     def wrapper(*args: Any) -> Any:
-        return Endpoint._send(*args)
+        return EndpointCreator.create_endpoint(*args)
 
-    assert checkup.changed_by(Endpoint._send, "botocore.endpoint") == ""
+    assert checkup.changed_by(EndpointCreator.create_endpoint, "botocore.endpoint") == ""
     assert checkup.changed_by(wrapper, "botocore.endpoint") == __name__.partition(".")[0]
 
 

@@ -201,7 +201,7 @@ def look(spent: float) -> None:
 
 
 def changed_by(found: Any, module: str) -> str:
-    """The package whose code stands in place of what this module defined, "" if it is the module's own.
+    """The package whose code stands in place of what this module defined, "" if it is the module's own, or ours.
 
     >>> import json
     >>> changed_by(json.loads, "json"), changed_by(json.loads, "botocore.session")
@@ -213,7 +213,7 @@ def changed_by(found: Any, module: str) -> str:
     else:
         name = found.__name__ if kind.__name__ == "module" else kind.__module__
     package = name.partition(".")[0]
-    return "" if package in (module.partition(".")[0], "builtins", "time") else package
+    return "" if package in (module.partition(".")[0], "builtins", "time", "converse_harness") else package
 
 
 def _python(program: str, *arguments: str) -> tuple[str, str]:

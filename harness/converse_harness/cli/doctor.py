@@ -95,15 +95,15 @@ def _look() -> dict[str, Any]:
 def _print(seen: dict[str, Any]) -> None:
     say = Printer(sys.stdout).say
     python, system = seen["python"], seen["system"]
-    tried = (
-        "tried" if python["version"].rpartition(".")[0] in python["tried"] else f"tried: {', '.join(python['tried'])}"
-    )
+    known = python["tried"]
+    tried = "tried" if python["version"].rpartition(".")[0] in known else f"not tried; {', '.join(known)} are"
     say(
         f"converse-harness {seen['converse-harness']}, Python {python['version']} ({tried}), {system['name']} "
         f"({'tried' if system['tried'] else 'not tried'})",
         BOLD,
     )
-    _row("packages", "  ".join(f"{each['name']} {each['version'] or 'MISSING'}" for each in seen["packages"]))
+    packages = (f"{each['name']}{_GLUE}{each['version'] or 'MISSING'}" for each in seen["packages"])
+    _row("packages", "  ".join(packages))
     _row("plugins", "what pytest loads at its start, in milliseconds of CPU on this machine, and how to leave it out:")
     width = max((len(each["package"]) for each in seen["plugins"]), default=0)
     for each in seen["plugins"]:
