@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import TYPE_CHECKING, Final, Protocol, Self, cast
 
 from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, RuleLevel
 from converse_harness.bedrock.service import nearest
@@ -15,9 +15,19 @@ from converse_harness.errors import NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets import mask
 
 if TYPE_CHECKING:
-    from converse_harness.endpoint import Endpoint
+    from converse_harness.errors import ConverseHarnessError
 
 _MORE: Final = "   More: converse-harness docs rules expected-refusals"
+
+
+class _Endpoint(Protocol):
+    """What a block needs of its Endpoint."""
+
+    rules: RuleLevel
+    calls: list[Call]
+    problems: list[ConverseHarnessError | Exception]
+    expected: list[ExpectedRefusal]
+    received: int
 
 
 class ExpectedRefusal:
@@ -28,7 +38,7 @@ class ExpectedRefusal:
     is none. An exception that the client raises leaves the block as it is.
     """
 
-    def __init__(self, endpoint: Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
+    def __init__(self, endpoint: _Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
         self.rule: Final = rule
         self._endpoint = endpoint
         self._pattern = pattern
@@ -120,7 +130,7 @@ class ExpectedRefusal:
         return [name for name in super().__dir__() if not name.startswith("_") and name not in ("takes", "misses")]
 
 
-def expected_refusal(endpoint: Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
+def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
     """Return the block that expects a refusal by the rule of this name. Raises ReplyError for a wrong argument.
 
     A rule that never refuses a request at the Endpoint's level is wrong too.

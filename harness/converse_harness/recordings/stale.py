@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from converse_harness.json_values import path_text
 from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
@@ -20,7 +20,6 @@ from converse_harness.secrets import mask
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
-    from converse_harness.recordings.play import Recording
 
 _COMPARED: Final = 50
 """Of one recording, at most this number of unequal requests is compared before `take`; more of them cost nothing."""
@@ -47,6 +46,19 @@ class _Place(NamedTuple):
     calls: list[int]
 
 
+class _Recording(Protocol):
+    """What is needed of a Recording that is played."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def again(self) -> str: ...
+    @property
+    def replaces(self) -> bool: ...
+    def asked(self, number: int, *, numbered: bool) -> MatchKey: ...
+    def asked_by(self, call: Call, *, numbered: bool) -> MatchKey: ...
+
+
 @dataclass(eq=False)
 class StaleRecording:
     """The requests that one recording answered since the last `take`, and what of them is not as it was recorded.
@@ -60,7 +72,7 @@ class StaleRecording:
     _pairs: list[_Pair] = field(default_factory=list[_Pair])
     _more: bool = False
 
-    def add(self, recording: Recording, number: int, call: Call) -> None:
+    def add(self, recording: _Recording, number: int, call: Call) -> None:
         """Keep two unequal requests, unless many are kept already."""
         self._more = len(self._pairs) >= _COMPARED
         if not self._more:
@@ -127,7 +139,7 @@ _inbox: Final[dict[str, StaleRecording]] = {}
 _lock: Final = threading.Lock()
 
 
-def played(recording: Recording, number: int, call: Call, is_equal: bool) -> None:
+def played(recording: _Recording, number: int, call: Call, is_equal: bool) -> None:
     """Note that an exchange answered a call, whose request may be equal to the recorded one."""
     with _lock:
         kept = _inbox.get(str(recording.path))
@@ -138,14 +150,14 @@ def played(recording: Recording, number: int, call: Call, is_equal: bool) -> Non
             kept.add(recording, number, call)
 
 
-def places_of(recording: Recording, number: int, call: Call) -> str:
+def places_of(recording: _Recording, number: int, call: Call) -> str:
     """The first place at which a call differs from the request of an exchange, and the number of others."""
     found = in_words(*_pair(recording, number, call)[1:])
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"{path_text(found[0].path)}{more}" if found else ""
 
 
-def _pair(recording: Recording, number: int, call: Call) -> _Pair:
+def _pair(recording: _Recording, number: int, call: Call) -> _Pair:
     numbered = recording.replaces
     return _Pair(call.number, recording.asked(number, numbered=numbered), recording.asked_by(call, numbered=numbered))
 
