@@ -181,4 +181,4 @@ def test_serve_takes_no_other_level(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--history", "loud"])
     assert ended.value.code == 2
-    assert f"argument --history: {LOOSE[1:]}\n" in capsys.readouterr().err
+    assert f"argument --history: {LOOSE[1:].replace('*one of', '; one of')}\n" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> N
         ]
     )
     project.runpytest("--markers").stdout.fnmatch_lines(
-        ["@pytest.mark.converse(unused=, unexpected=, rules=, history=, sleeps=, seed=, cache_minimum=, guard=, *"]
+        ["@pytest.mark.converse(unused=, unexpected=, rules=, history=, sleeps=, attempts=, seed=, cache_minimum=, *"]
     )
     project.runpytest("--help").stdout.fnmatch_lines(
         [
