@@ -254,7 +254,7 @@ def options() -> list[str]:
 def commands() -> Iterator[str]:
     """The commands with their arguments, and the values that are a choice."""
     for name in vars(cli)["_COMMANDS"]:
-        module = importlib.import_module(f"converse_harness.cli.{'import_' if name == 'import' else name}")
+        module = importlib.import_module(f"converse_harness.cli.{vars(cli)['_MODULES'].get(name, name)}")
         parser = argparse.ArgumentParser(prog=name, add_help=False)
         for flags, given in module.ARGUMENTS.items():
             parser.add_argument(*flags.split(), **given)
