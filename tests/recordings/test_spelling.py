@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, Reply, citing, faults, reply
 from converse_harness.bedrock import all_errors
 from converse_harness.errors import ConverseHarnessError
+from converse_harness.literals import ErrorName
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.read import exchange_of
@@ -171,7 +172,7 @@ def test_short(made: Reply, written: str, operation: str) -> None:
 
 
 @pytest.mark.parametrize("name", all_errors())
-def test_each_error(name: str) -> None:
+def test_each_error(name: ErrorName) -> None:
     made = reply.error(name, "Because.")
     calls = spelled(recorded(made))
     assert calls is not None
@@ -179,12 +180,12 @@ def test_each_error(name: str) -> None:
 
 
 def test_another_operation_has_no_spelling() -> None:
-    call = {"call": 1, "operation": "InvokeModel", "modelId": "m", "request": {}}
+    call: Any = {"call": 1, "operation": "InvokeModel", "modelId": "m", "request": {}}
     assert spelled(RecordedExchange(1, call, {"t": 1, "status": 200, "body": {}})) is None
 
 
 def test_a_body_that_no_reply_sends_has_no_spelling() -> None:
-    call = {"call": 1, "operation": "Converse", "modelId": "m", "request": {}}
+    call: Any = {"call": 1, "operation": "Converse", "modelId": "m", "request": {}}
     assert spelled(RecordedExchange(1, call, {"t": 1, "status": 503, "bodyText": "<html>"})) is None
     assert spelled(RecordedExchange(1, call, {"t": 1, "failed": "connection closed"})) is None
 
