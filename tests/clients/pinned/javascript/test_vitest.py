@@ -17,8 +17,10 @@ import pytest
 from tests.clients.pinned.javascript.conftest import folder_with_packages
 
 HERE = Path(__file__).parent
-PAGE = (Path(__file__).parents[4] / "docs" / "javascript.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(?:ts|text)\n(.*?)```", PAGE, re.DOTALL)
+ROOT = Path(__file__).parents[4]
+BLOCK = re.compile(r"```(?:ts|text)\n(.*?)```", re.DOTALL)
+BLOCKS = BLOCK.findall((ROOT / "docs" / "javascript.md").read_text(encoding="utf-8"))
+README = [block for block in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")) if "vitest" in block]
 SCRIPTS = sysconfig.get_path("scripts")
 
 COUNTED = """\
@@ -87,12 +89,13 @@ def block_with(text: str) -> str:
 
 def test_the_page(suite: Suite) -> None:
     suite.write("weather.test.ts", block_with("answers after two errors"))
+    suite.write("readme.test.ts", *README)
     suite.write("vitest.config.ts", block_with("globalSetup"))
     status, output = suite.vitest()
-    assert (status, "1 passed" in output) == (0, True), output
+    assert (status, "2 passed" in output) == (0, True), output
     suite.write("unused.test.ts", block_with('for nobody" }] });\n'))
     status, output = suite.vitest()
-    assert (status, "1 failed | 1 passed" in output) == (1, True), output
+    assert (status, "1 failed | 2 passed" in output) == (1, True), output
     assert block_with("Error: 1 scripted reply was not used.") in output
     assert re.search(r"❯ unused\.test\.ts:5:9", output), output  # the line that opened the fake
 
