@@ -243,7 +243,7 @@ def test_what_is_wrong_fails_its_own_test_in_words_of_json(suite: Suite) -> None
     assert (status, "4 failed | 1 passed" in output) == (1, True), output
     assert re.findall(r"^ FAIL .* > (\w+)$", output, re.MULTILINE) == ["unused", "failed", "swallowed", "misspelt"]
     _, unused, failed, swallowed, misspelt = re.split(r"^ FAIL .*\n", output, flags=re.MULTILINE)
-    assert 'open the fake with "unused": "allow".' in unused
+    assert 'with "unused": "allow".' in unused
     assert "not used" not in failed
     assert 'Open the fake with what the model answers:\n"script": [{"text": "..."}]' in swallowed
     assert "script[0] has the unknown member \"txt\"; did you mean 'text'?" in misspelt
