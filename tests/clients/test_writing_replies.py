@@ -145,9 +145,9 @@ def test_reasoning_is_printed_as_it_is_written(converse_client: Any) -> None:
 @pytest.mark.parametrize(
     ("then", "told"),
     [
-        (reply.text("a").times(2), "say how it is sent of the whole: reply.reasoning(..., then).times(2)"),
-        (reply.text("a").fails_after(1, "throttlingException"), "say how it is sent of the whole"),
-        (reply.throttled(), "it must be a message: reply.text, tool_use"),
+        (reply.text("a").times(2), "say how the whole is sent, as reply.reasoning(..., then).times(2) does."),
+        (reply.text("a").fails_after(1, "throttlingException"), "say how the whole is sent"),
+        (reply.throttled(), "it must be a message: text, tool_use"),
         (reply.read_timeout(), "it must be a message"),
         ({"text": "a"}, "Give blocks of the AWS API as reply.message(...)"),
     ],

@@ -176,7 +176,7 @@ def test_another_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("text", "told"),
     [
         ('{"format": "converse-recording", "version": 2}\nwhat\n', "line 2: this line is not JSON"),
-        ("<<<<<<< HEAD\nx\n=======\n", "line 1: this line is not JSON"),
+        ("<<<<<<< HEAD\nx\n=======\n", "line 1: this line is a conflict marker of git"),
         ("", "line 1: the file is empty"),
     ],
 )
