@@ -494,7 +494,8 @@ def test_an_exchange_whose_secret_cannot_be_masked_is_left_out(tmp_path: Path) -
         f"record({str(path)!r}): {path} was written without 1 exchange, for it would hold a secret that cannot be "
         "masked there:\n  call 2, Converse: body.output.message.content[0].text: a GitHub token, in zip in base64 form"
         "\nHave it replaced (a line `pattern => replacement` under converse_redact in pytest's configuration, or "
-        "Redaction(replacements=...)), or record with a test value in its place.   More: converse-harness docs recording what-is-never-written\n"
+        "Redaction(replacements=...)), or record with a test value in its place.   More: "
+        "converse-harness docs recording what-is-never-written\n"
         "The recorded exchange is lost: record again once that is mended."
     )
     assert recorder.saved == path
