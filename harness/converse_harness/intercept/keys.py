@@ -229,7 +229,7 @@ async def _created(client: Awaitable[Any]) -> Any:
 
 
 def _bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Bind the arguments of `create_client` to its parameters. Under a fake, add a default region if none is configured.
+    """Bind the arguments of `create_client` to its parameters. Under a fake, add a default region if there is none.
 
     Return None if calls to Bedrock are allowed, or if the client is not for a Bedrock service.
     """
