@@ -49,7 +49,7 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
     """Return the settings of all fakes from the command line, or otherwise from the ini file."""
     found = config.stash.get(_OF_RUN, None)
     if found is None:
-        found = {"models": settings.models_of(config)}
+        found = dict[str, Any](models=settings.models_of(config))
         for name, (default, _) in settings.OF_FAKES.items():
             found[name], came = _said(config, name, default)
             if came:
@@ -113,10 +113,16 @@ def _of_test() -> Mapping[str, Allowed]:
     """Return the allowed values of the marker's settings that are the test's own, and not of its fakes."""
     from converse_harness.endpoint.settings import Allowed
 
+    def is_guard(value: object) -> bool:
+        return isinstance(value, str) and value in guards
+
+    def is_bool(value: object) -> bool:
+        return isinstance(value, bool)
+
     guards = tuple(settings.OF_RUN["guard"][1])
     return {
-        "guard": Allowed(lambda value: isinstance(value, str) and value in guards, f"one of {str(guards)[1:-1]}."),
-        "rerun": Allowed(lambda value: isinstance(value, bool), "it is True or False."),
+        "guard": Allowed(is_guard, f"one of {str(guards)[1:-1]}."),
+        "rerun": Allowed(is_bool, "it is True or False."),
     }
 
 
