@@ -189,28 +189,55 @@ def test_attempts_of_a_run(asking: pytest.Pytester, ini: str, options: tuple[str
 @pytest.mark.parametrize(
     ("ini", "option", "said"),
     [
-        (
-            "converse_attempts = 0",
-            "",
-            "converse_attempts (ini file or command line): attempts=0; it is a whole number from 1*",
-        ),
-        ("", "--converse-attempts=many", "*attempts='many'; it is a whole number from 1, or None *"),
-        ("converse_seed = x", "", "converse_seed (ini file or command line): seed='x'; it is a whole number."),
-        ("", "--converse-cache-minimum=-1", "*cache_minimum=-1; it is a whole number of tokens from 0*"),
+        ("converse_attempts = 0", "", "converse_attempts = 0: it is a whole number from 1, or client for what *"),
+        ("", "--converse-attempts=many", "--converse-attempts=many: it is a whole number from 1, or client for *"),
+        ("converse_attempts = client", "--converse-attempts=0", "--converse-attempts=0: it is a whole number from 1*"),
+        ("converse_seed = x", "", "converse_seed = x: it is a whole number."),
+        ("", "--converse-seed=x", "--converse-seed=x: it is a whole number."),
+        ("", "--converse-cache-minimum=-1", "--converse-cache-minimum=-1: it is a whole number *, or model for each *"),
+        ("", "--converse-sleeps=maybe", "--converse-sleeps=maybe: it is yes or no."),
+        ("converse_sleeps = maybe", "", "converse_sleeps = maybe: it is yes or no."),
+        ("", "--converse-rules=of", '--converse-rules=of: one of "off" (*), *"strict" (*).'),
+        ("", "--converse-unused=alow", "--converse-unused=alow: one of 'fail', 'allow'."),
+        ("converse_models = nothing", "", "converse_models: 'nothing' is no line GLOB = MODEL."),
     ],
 )
-def test_a_wrong_setting_of_a_run_is_named(asking: pytest.Pytester, ini: str, option: str, said: str) -> None:
+def test_a_wrong_setting_of_a_run_is_named_at_its_start(
+    asking: pytest.Pytester, ini: str, option: str, said: str
+) -> None:
     asking.makeini(f"[pytest]\n{ini}\n")
-    asking.makepyfile("def test_it(converse): pass")
+    asking.makepyfile("def test_it(): pass")
     result = asking.runpytest(*([option] if option else []))
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(f"*{said}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(f"*{said}")
+
+
+def test_the_marker_is_checked_on_tests_without_the_fixture(asking: pytest.Pytester) -> None:
+    wrong = {
+        "guard=False": "one of 'off', 'session'.",
+        "guard='of'": "one of 'off', 'session'.",
+        "rerun=0": "it is True or False.",
+        "rules='of'": 'one of "off" *',
+        "attempts='1'": "it is a whole number from 1, or None *",
+        "sleeps='no'": "it is True or False.",
+        "seed='1'": "it is a whole number.",
+    }
+    tests = [f"@pytest.mark.converse({given})\ndef test_{n}(): pass\n" for n, given in enumerate(wrong)]
+    right = "@pytest.mark.converse(guard='off', rerun=False, sleeps=True, attempts=1, rules='off')\ndef test_it(): pass"
+    unknown = "@pytest.mark.converse(ruls='off')\ndef test_unknown(): pass"
+    asking.makepyfile("\n".join(["import pytest", *tests, right, unknown]))
+    result = asking.runpytest("-p", "no:randomly")
+    result.assert_outcomes(errors=len(wrong) + 1, passed=1)
+    lines = [f"*@pytest.mark.converse({given}): {said}" for given, said in wrong.items()]
+    result.stdout.fnmatch_lines(
+        [*lines, "*@pytest.mark.converse: ruls= is no setting. Did you mean rules=? Settings: *"]
+    )
 
 
 @pytest.mark.parametrize("value", ["None", "'x'", "b'x'", "[]", "{}", "object", "1.5"])
-@pytest.mark.parametrize("name", ["seed", "unused", "unexpected", "rules", "history", "sleeps", "attempts", "models"])
+@pytest.mark.parametrize("name", ["seed", "unused", "rules", "history", "sleeps", "attempts", "models", "guard"])
 def test_a_wrong_argument_of_the_marker_is_named(pytester: pytest.Pytester, name: str, value: str) -> None:
-    from converse_harness.plugin.settings import settings_of
+    from converse_harness.plugin.checks import settings_of
 
     right = {("attempts", "None"), ("models", "None"), ("models", "{}")}
     if (name, value) in right:

@@ -18,6 +18,8 @@ class Allowed(NamedTuple):
     said: str
     in_json: str = ""
     """The text for callers of the control API, if it differs."""
+    in_text: str = ""
+    """The text for the command line and ini file, where every value is a text, if it differs."""
 
 
 def _whole(least: int | None = None) -> Callable[[object], bool]:
@@ -51,7 +53,7 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
     "seed": Allowed(_whole(), "it is a whole number."),
     "unused": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
     "unexpected": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "sleeps": Allowed(_is_bool, "it is True or False.", "it is true or false."),
+    "sleeps": Allowed(_is_bool, "it is True or False.", "it is true or false.", "it is yes or no."),
     "rules": Allowed(_one_of(*LEVELS), f"one of {_listed(LEVELS)}."),
     "history": Allowed(_one_of(*HISTORY_LEVELS), f"one of {_listed(HISTORY_LEVELS)}."),
     "keep_calls": Allowed(
@@ -68,30 +70,33 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
         _or_none(_whole(0)),
         "it is a whole number of tokens from 0, or None for each model's own minimum.",
         "it is a whole number of tokens from 0, or null for each model's own minimum.",
+        "it is a whole number of tokens from 0, or model for each model's own minimum.",
     ),
     "attempts": Allowed(
         _or_none(_whole(1)),
         "it is a whole number from 1, or None for what each client is set to.",
         "it is a whole number from 1, or null for what each client is set to.",
+        "it is a whole number from 1, or client for what each client is set to.",
     ),
 }
 """Maps each setting to its allowed values."""
 
+_NO_MORE: Final[Mapping[str, Allowed]] = {}
 
-def check_settings(given: Mapping[str, object], by: str = "") -> None:
+
+def check_settings(given: Mapping[str, object], by: str = "", more: Mapping[str, Allowed] = _NO_MORE) -> None:
     """Raise ReplyError for a setting that does not exist, or with a value that is not allowed.
 
-    `by` is the name of the function or marker that got the settings.
+    `by` is the name of the function or marker that got the settings; `more` are further settings that it takes.
     """
+    known = {**ALLOWED, **more}
     for name, value in given.items():
         came = f"{by}({name}={value!r}): " if by else f"{name}={value!r}; "
-        if name not in ALLOWED:
-            close = nearest(name, ALLOWED)
+        if name not in known:
+            close = nearest(name, known)
             hint = f"did you mean {close}=? " if close else ""
-            raise ReplyError(f"{came}no setting has this name. {hint}Settings: {_names()}.")
-        if not ALLOWED[name].test(value):
-            raise ReplyError(came, Advice(ALLOWED[name].said, ALLOWED[name].in_json or ALLOWED[name].said))
-
-
-def _names() -> str:
-    return ", ".join(f"{name}=" for name in ALLOWED)
+            raise ReplyError(
+                f"{came}no setting has this name. {hint}Settings: {', '.join(f'{each}=' for each in known)}."
+            )
+        if not known[name].test(value):
+            raise ReplyError(came, Advice(known[name].said, known[name].in_json or known[name].said))

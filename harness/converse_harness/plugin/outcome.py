@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.plugin import settings
+from converse_harness.plugin import checks, settings
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -76,8 +76,7 @@ class Hooks:
         notes = sys.modules.get("converse_harness.notes")  # loaded only if an outer pytest run has used it
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
-        for name in ("patches", "notes", "stale"):
-            settings.chosen(config, name)
+        checks.check_run(config)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
         # The Tally registers the recordings of all tests. It is needed if tests may record, or if unused recordings may
@@ -174,7 +173,10 @@ class Hooks:
         return (yield from self._guarded())
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Open the recording of a test with the marker `converse_recording`: after skip marks, before any fixture."""
+        """Check the marker `converse`, and open the recording of a test: after skip marks, before any fixture."""
+        __tracebackhide__ = True
+        if item.get_closest_marker("converse") is not None:
+            checks.check_marker(item)
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -208,7 +210,7 @@ class Hooks:
             self._recording.call_begins()  # opens a fake for a test without function-scoped fixtures
         before = settings.open_fakes()
         if self.server is not None:
-            self.server.settings = settings.settings_of(item)
+            self.server.settings = checks.settings_of(item)
             self.server.recent.clear()
         try:
             result = yield from self._guarded()

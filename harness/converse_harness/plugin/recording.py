@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.errors import ConverseHarnessError, UnexpectedCall, one_of
-from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
+from converse_harness.plugin.checks import settings_of
+from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
 from converse_harness.recordings.choices import FAILED, INLINE, MODES, TEST_MODES, failed_path, identity
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from converse_harness.errors import ReplyError
 from converse_harness.recordings.choices import FAILED, TEST_MODES
 
 if TYPE_CHECKING:
-    from converse_harness.intercept.fake import Fake, Settings
+    from converse_harness.intercept.fake import Fake
 
 OF_FAKES: Final = {
     "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
@@ -125,25 +123,20 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 }
 """Maps each setting that only the ini file has to its type, its default and its meaning."""
 
-_OF_TEST: Final = ("guard", "rerun")
+OF_TEST: Final = ("guard", "rerun")
 """The arguments of the marker `converse` that are settings of the test, and not of its fakes."""
 
-_MARKED: Final = (*OF_FAKES, *_OF_TEST, "models")
+MARKED: Final = (*OF_FAKES, *OF_TEST, "models")
 """The arguments of the marker `converse`."""
 
 MARKERS: Final = (
-    f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
+    f"converse({', '.join(f'{name}=' for name in MARKED)}): settings of the fixture converse, see --help",
     f"{MARKER}(name=None, *, match='shape', pace=0, ignore=()): plays the test's recording; --converse-record makes it",
 )
 """The markers with their arguments, as `pytest --markers` prints them."""
 
-_BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
 _FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The key, in the stash of a test item, of the fakes of the test's own fixtures."""
-
-_OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
-"""The key, in the stash of the pytest config, of the settings of fakes from the command line and the ini file."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -176,73 +169,6 @@ def chosen(config: pytest.Config, name: str) -> str:
     if choice not in choices:
         raise pytest.UsageError(f"converse_{name} = {choice}: one of {', '.join(choices)}.")
     return choice
-
-
-def settings_of(item: pytest.Item) -> Settings:
-    """Return the settings of a test's fakes, from its markers, the command line and the ini file.
-
-    Raises UsageError for an invalid setting.
-    """
-    __tracebackhide__ = True
-    of_run = item.config.stash.get(_OF_RUN, None)
-    if of_run is None:
-        of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
-    settings = {**of_run}
-    marked: dict[str, Any] = {}
-    for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(_MARKED))
-        if unknown or marker.args:
-            came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
-            raise pytest.UsageError(
-                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
-            )
-        marked.update(marker.kwargs)
-    for name in _OF_TEST:
-        marked.pop(name, None)
-    settings.update(marked)
-    for name, read in _READ.items():
-        if isinstance(settings[name], str):
-            settings[name] = read(settings[name])
-    from converse_harness.endpoint.settings import check_settings
-
-    for name, value in settings.items():
-        try:
-            check_settings({name: value}, "@pytest.mark.converse" if name in marked else "")
-        except ReplyError as error:
-            where = "" if name in marked else f"converse_{name} (ini file or command line): "
-            raise pytest.UsageError(f"{where}{error}") from None
-    return cast("Settings", settings)
-
-
-def _number(word: str) -> Callable[[str], object]:
-    """Return a function that reads a whole number; `word` stands for None, and other texts stay as they are."""
-
-    def read(text: str) -> object:
-        if text == word:
-            return None
-        return int(text) if _WHOLE.fullmatch(text) else text
-
-    return read
-
-
-_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
-
-_READ: Final[Mapping[str, Callable[[str], object]]] = {
-    "sleeps": lambda text: _BOOLEANS.get(text.lower(), text),
-    "seed": _number(""),
-    "cache_minimum": _number("model"),
-    "attempts": _number("client"),
-}
-"""Maps each setting that is not a text to the function that reads it from a text, as the ini file has it."""
-
-
-def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
-    """Return the settings of all fakes from the command line, or otherwise from the ini file.
-
-    Raises UsageError for an invalid line in `converse_models`.
-    """
-    said = {name: config.getoption(f"converse_{name}") or config.getini(f"converse_{name}") for name in OF_FAKES}
-    return {**said, "models": models_of(config)}
 
 
 def models_of(config: pytest.Config) -> dict[str, str]:
