@@ -22,15 +22,12 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
-from converse_harness.plugin.lines import line_that_asked
+from converse_harness.plugin.lines import SOCKETS, line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import REHEARSED, models_of
 
 if TYPE_CHECKING:
     from converse_harness.plugin.answers import AnswersHooks
-
-_SOCKETS: Final = ("server", "asgi")
-"""The transports whose clients may be in another process; the line of code that asked is not known."""
 
 
 @contextmanager
@@ -208,7 +205,7 @@ class _TestRehearsal:
             unjudged.update((index, name) for name in self._targets[index].unjudged_fields(request))
             for found in self._targets[index].refusals(request, endpoint.rules, but=but):
                 if line is None:
-                    line = "" if endpoint.transport in _SOCKETS else line_that_asked(self._thread, self._root)
+                    line = "" if endpoint.transport in SOCKETS else line_that_asked(self._thread, self._root)
                 refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message, line))
         if refused or unjudged:
             with self._lock:
