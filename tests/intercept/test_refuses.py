@@ -100,10 +100,12 @@ def test_a_block_without_calls_fails() -> None:
                 pass
 
 
-def test_a_refusal_by_another_rule_still_fails() -> None:
-    with pytest.raises(RefusedRequest, match=NO_BLANKS), fake_converse() as fake:
-        with pytest.raises(NotRefused, match=f"400 refused: {NO_BLANKS}"), fake.refuses(NO_START):
+def test_a_refusal_by_another_rule_fails_once_with_both_facts() -> None:
+    with fake_converse() as fake:
+        with pytest.raises(NotRefused, match=f"400 refused: {NO_BLANKS}") as raised, fake.refuses(NO_START):
             refused(BLANK)
+    assert f"refused   call 1, by another rule: {NO_BLANKS}\n          broken at messages[0]" in str(raised.value)
+    assert str(raised.value).endswith(f'\nwith converse.refuses("{NO_BLANKS}"): ...')
 
 
 def test_a_refusal_by_another_rule_fails_also_where_the_expected_one_came() -> None:

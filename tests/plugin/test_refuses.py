@@ -133,6 +133,36 @@ def test_what_is_not_expected_fails_with_what_came(asking: pytest.Pytester) -> N
     result.stdout.fnmatch_lines(lines)
 
 
+OTHER_RULE = f"""
+from asking import *
+
+
+def test_other_rule(converse):
+    with converse.refuses("{NO_START}"):
+        careful([{{"role": "user", "content": [{{"text": " "}}]}}])
+
+
+def test_uncaught(converse):
+    with converse.refuses("{NO_START}"):
+        ask([{{"role": "user", "content": [{{"text": " "}}]}}])
+"""
+
+
+def test_a_refusal_by_another_rule_is_one_failure_with_the_line_to_paste(asking: pytest.Pytester) -> None:
+    asking.makepyfile(OTHER_RULE)
+    result = asking.runpytest("-rfE", "-p", "no:randomly")
+    result.assert_outcomes(failed=2)
+    paste = [
+        "*refused   call 1, by another rule: text_is_not_blank",
+        "*broken at messages?0?.content?0?.text",
+        "*The text field in the ContentBlock object at messages.0.content.0 is blank*",
+        '*with converse.refuses("text_is_not_blank"): ...',
+    ]
+    result.stdout.fnmatch_lines([*paste, *paste])
+    result.stdout.no_fnmatch_line("*RefusedRequest*")
+    result.stdout.no_fnmatch_line("*ExceptionGroup*")
+
+
 def test_rehearsal_and_chaos_leave_the_test_out_as_one_with_the_marker(asking: pytest.Pytester) -> None:
     body = f"""
 from asking import *

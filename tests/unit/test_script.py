@@ -143,6 +143,7 @@ NOT_HANDLED = {
     '("before-call.bedrock-runtime.InvokeModelWithResponseStream", ...)',
     "InvokeAgent": f"InvokeAgent of bedrock-agent-runtime {STREAMS}"
     '("before-call.bedrock-agent-runtime.InvokeAgent", ...)',
+    "Converse": "Converse is scripted: converse.always(lambda call: ...) answers it with a function of the",
     "ConverseStream": "ConverseStream is scripted: converse.always(lambda call: ...) answers it with a function of the",
 }
 

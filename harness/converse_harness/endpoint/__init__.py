@@ -305,7 +305,7 @@ class Endpoint:
             problem = failure_texts.refused_request(call, refusal)
             self.problems.append(problem)
             for block in self.expected:
-                block.misses(refusal, problem)
+                block.misses(call, refusal, problem)
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
         reply.check_sendable(self.transport)

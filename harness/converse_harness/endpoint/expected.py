@@ -44,7 +44,7 @@ class ExpectedRefusal:
         self._pattern = pattern
         self._since = 0
         self._taken: list[tuple[Call, Refusal]] = []
-        self._missed: list[tuple[Refusal, RefusedRequest]] = []
+        self._missed: list[tuple[Call, Refusal, RefusedRequest]] = []
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -75,10 +75,9 @@ class ExpectedRefusal:
         self._taken.append((call, refusal))
         return True
 
-    def misses(self, refusal: Refusal, problem: RefusedRequest) -> None:
-        """Keep a refusal that no block expects, for the message: it may be one whose text does not match."""
-        if refusal.rule.name == self.rule.name:
-            self._missed.append((refusal, problem))
+    def misses(self, call: Call, refusal: Refusal, problem: RefusedRequest) -> None:
+        """Keep a refusal that no block expects, for the message: its text does not match, or its rule is another."""
+        self._missed.append((call, refusal, problem))
 
     def __enter__(self) -> Self:
         self._since = self._endpoint.received
@@ -97,29 +96,45 @@ class ExpectedRefusal:
         __tracebackhide__ = True
         if self._taken:
             return
-        for _, problem in self._missed:  # this error reports them
+        same = [each for each in self._missed if each[1].rule.name == self.rule.name]
+        reported = same or self._missed
+        text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
+        for _, _, problem in reported:  # this error reports them
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
-        raise NotRefused(mask(self._text())) from error
+        raise NotRefused(mask(text)) from error
 
     def _matches(self, message: str) -> bool:
         return self._pattern is None or self._pattern.search(message) is not None
 
-    def _text(self) -> str:
-        if self._missed:
-            messages = "\n          ".join(refusal.message for refusal, _ in self._missed)
-            return (
-                f"{self!r}: the rule was broken, and Bedrock's message does not match.\n\n"
-                f"message   {messages}\npattern   {'' if self._pattern is None else self._pattern.pattern}\n\n"
-                f"Correct match=, a regular expression that is searched in the message.{_MORE}"
-            )
+    def _not_matched(self, refusals: Sequence[Refusal]) -> str:
+        messages = "\n          ".join(refusal.message for refusal in refusals)
+        return (
+            f"{self!r}: the rule was broken, and Bedrock's message does not match.\n\n"
+            f"message   {messages}\npattern   {'' if self._pattern is None else self._pattern.pattern}\n\n"
+            f"Correct match=, a regular expression that is searched in the message.{_MORE}"
+        )
+
+    def _not_broken(self) -> str:
         came = [call for call in self._endpoint.calls if call.number > self._since]
         rows = [f"{call.number}. {call.asked}: {' '.join(call.outline.split())}" for call in came[-20:]]
         arrived = "\n          ".join(rows) or "nothing: no call reached the fake in this block"
-        return (
+        refused = "\n          ".join(
+            f"call {call.number}, by another rule: {refusal.rule.name}\n          broken at {refusal.path}\n"
+            f"          {refusal.message}"
+            for call, refusal, _ in self._missed
+        )
+        text = (
             f"{self!r}: no request in this block breaks this rule.\n\n"
-            f"rule      {self.rule.name}: {self.rule.what}\narrived   {arrived}\n\n"
-            f"Ask in the block what breaks the rule, or name the rule that is broken.{_MORE}"
+            f"rule      {self.rule.name}: {self.rule.what}\narrived   {arrived}\n"
+        )
+        if not refused:
+            return f"{text}\nAsk in the block what breaks the rule, or name the rule that is broken.{_MORE}"
+        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._missed)
+        blocks = "\n".join(f'with converse.refuses("{name}"): ...' for name in names)
+        return (
+            f"{text}refused   {refused}\n\nAsk in the block what breaks the rule, or name the rule that is broken."
+            f"{_MORE}\n{blocks}"
         )
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
-from converse_harness.endpoint.control_plane import ANSWERS
+from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
@@ -92,6 +92,12 @@ _NOT_OVER_HTTP: Final = (
     f"endpoint.{_IN_JSON}"
 )
 """The advice for an operation that only Python can answer."""
+
+_NOT_IN_THE_TABLE: Final = (
+    "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
+    f"operation a double of its own, or another endpoint.{_IN_JSON}"
+)
+"""The advice for an operation of which only Python can answer what the table of models cannot."""
 
 
 def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
@@ -170,11 +176,14 @@ def unknown_operation(call: Call) -> UnexpectedCall:
             '@pytest.mark.converse(models={"arn:*": "us.amazon.nova-lite-v1:0"}), or fake_converse(models=...).\n'
             f"{handled}"
         )
-    answered = ", ".join((*SCRIPTED, *NAMED, *ANSWERS))
-    return UnexpectedCall(
-        mask(f"{call.operation} is not scripted: the fake answers {answered}.\n\n{_arrived([call])}\n\n"),
-        Advice(mask(no_handler(call.operation) or handled), _NOT_OVER_HTTP),
-    )
+    reason = why_unknown(call)
+    in_json = _NOT_OVER_HTTP if reason is None else _NOT_IN_THE_TABLE
+    if reason is None:
+        first = f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED, *ANSWERS))}."
+    else:
+        first = f"{call.operation} is not answered: {reason}"
+    advice = Advice(mask(no_handler(call.operation) or handled), in_json)
+    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n\n"), advice)
 
 
 def no_handler(operation: str) -> str | None:
@@ -186,7 +195,7 @@ def no_handler(operation: str) -> str | None:
     if service is None:
         return None
     described = bedrock.service(service).operation_model(operation)
-    if operation in SCRIPTED and described.has_event_stream_output:
+    if operation in SCRIPTED:
         return f"{operation} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
     if described.has_event_stream_output:
         hook = f"before-call.{described.service_model.service_id.hyphenize()}.{operation}"

@@ -97,9 +97,9 @@ class Scripting:
         """Set the handler for an operation other than Converse and ConverseStream, for example `InvokeModel`.
 
         Operations of Bedrock's control plane, such as `GetInferenceProfile`, are possible too. `handler` takes the Call
-        and returns the members of the operation's output, or a Reply that is an error. Raises ReplyError for an
-        operation that answers with a stream of events, and for a name that is neither an operation of Bedrock Runtime
-        nor of the control plane.
+        and returns the members of the operation's output, or a Reply that is an error. Raises ReplyError for Converse
+        and ConverseStream, for an operation that answers with a stream of events, and for a name that is neither an
+        operation of Bedrock Runtime nor of the control plane.
         """
         said = f"on_operation({name!r}, {handler!r}): "
         given, answers = cast("object", name), cast("object", handler)  # tests are user code

@@ -15,6 +15,9 @@ from typing import Final
 
 import converse_harness
 
+SOCKETS: Final = ("server", "asgi")
+"""The transports whose clients may be in another process; the line of code that asked is not known."""
+
 _INSTALLED: Final = ("site-packages", "dist-packages")
 
 _OTHERS_CODE: Final = (
