@@ -446,7 +446,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"cited": "a"}, '.cited is "a"; it must be a list.'),
     ({"cited": ["a", 5]}, ".cited[1] is 5; it must be a string or an object."),
     ({"cited": ["a", {"title": 5}]}, ".cited[1].title is 5 (int); it must be a str"),
-    ({"guardrail_blocked": {"policy": "x"}}, ".guardrail_blocked: policy='x' is no policy of guardrails. One of: "),
+    ({"guardrail_blocked": {"policy": "x"}}, ".guardrail_blocked(policy='x'): this is no policy of guardrails. One of: "),
     ({"guardrail_masked": True}, ".guardrail_masked lacks 'text'; it takes text, original, policy, "),
     ({"guardrail_masked": "Nothing."}, ".guardrail_masked: 'Nothing.' has no mask. "),
     ({"case": "overflw_pre"}, ".case: no case is called 'overflw_pre'. Near it: overflow_pre, "),

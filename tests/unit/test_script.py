@@ -108,7 +108,7 @@ def test_a_function_gets_the_call() -> None:
         ),
         (
             lambda fake: fake.script("hi"),
-            f"script(): 'hi' {NO_REPLY}",
+            f"script(): 'hi' {NO_REPLY} For the model's text: reply.text('hi').",
         ),
         (
             lambda fake: fake.always(None),
