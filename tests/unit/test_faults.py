@@ -389,7 +389,10 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         ONE,
         faults.no_block_stop,
         {"after": 2.0},
-        "broken(no_block_stop, after=2.0): a position in a stream is a whole number of events; this is of the type float.",
+        (
+            "broken(no_block_stop, after=2.0): a position in a stream is a whole number of events; this is of the type "
+            "float."
+        ),
     ),
     (
         ONE,

@@ -13,7 +13,10 @@ import converse_harness
 from converse_harness import Endpoint, Fake, ReplyError, cases, faults, literals, reply
 from converse_harness.cases import CASES
 
-ok = reply.text("The answer is forty-two.")
+new: Any = Fake
+wrong: Any = reply
+ok: Any = reply.text("The answer is forty-two.")
+"""They are Any, because a type checker finds most of these mistakes by itself."""
 
 NEARLY: Final[Mapping[str, tuple[Any, str, str]]] = {
     "reply": (reply, "txt", "module 'converse_harness.reply' has no attribute 'txt'; did you mean 'text'?"),
@@ -43,7 +46,7 @@ def test_each_case_is_an_attribute_of_the_module() -> None:
 
 def test_no_case_is_built_for_what_python_asks_a_module() -> None:
     asks = "from converse_harness import cases; hasattr(cases, '__wrapped__'); print('_cases' in vars(cases.CASES))"
-    assert subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True).stdout == "False\n"
+    assert subprocess.check_output([sys.executable, "-c", asks], text=True) == "False\n"
 
 
 def test_a_case_stands_for_its_replies() -> None:
@@ -70,48 +73,48 @@ def test_a_case_is_checked_as_its_replies_are() -> None:
 
 
 MISTAKES: Final[Mapping[str, tuple[Callable[[], object], str]]] = {
-    "text": (lambda: Fake().script("hi"), "script(): 'hi' is not a reply. .+ For the model's text: reply.text('hi')."),
-    "list": (lambda: Fake().script([ok, ok]), "script(): .+ write a star before the list, *replies."),
-    "function": (lambda: Fake().script(reply.text), "script(): reply.text is a function that makes a reply. Call it: "),
-    "of failures": (lambda: Fake(reply.throttled), "reply.throttled is a function that makes a reply. Call it: "),
-    "in when": (lambda: Fake().when(turn=1).script(reply.json), "when().script(): reply.json is a function that"),
-    "always function": (lambda: Fake().always(reply.text), "always(): reply.text is a function that makes a reply."),
+    "text": (lambda: new().script("hi"), "script(): 'hi' is not a reply. .+ For the model's text: reply.text('hi')."),
+    "list": (lambda: new().script([ok, ok]), "script(): .+ write a star before the list, *replies."),
+    "function": (lambda: new().script(reply.text), "script(): reply.text is a function that makes a reply. Call it: "),
+    "of failures": (lambda: new(reply.throttled), "reply.throttled is a function that makes a reply. Call it: "),
+    "in when": (lambda: new().when(turn=1).script(reply.json), "when().script(): reply.json is a function that"),
+    "always function": (lambda: new().always(reply.text), "always(): reply.text is a function that makes a reply."),
     "method": (
-        lambda: Fake().script(ok.optional),
+        lambda: new().script(ok.optional),
         "script(): optional is a method of a reply. Call it: .optional(...)",
     ),
-    "always times": (lambda: Fake().always(ok.times(2)), "always(): .+ Leave out .times(2)."),
-    "always optional": (lambda: Fake().always(ok.optional()), "always(): .+ Leave out .optional()."),
-    "when always": (lambda: Fake().when(turn=1).always(ok.times(2)), "when().always(): .+ Leave out .times(2)."),
-    "improvised": (lambda: Fake().always(reply.improvised().times(3)), "always(): .+ Leave out .times(3)."),
-    "wording": (lambda: reply.throttled("tokens"), "throttled('tokens'): .+ reply.throttled(wording=\"tokens\")."),
-    "overflow": (lambda: reply.validation_error("input_too_long"), 'Write reply.context_overflow("input_too_long").'),
-    "policy": (lambda: reply.guardrail_blocked("topic"), "guardrail_blocked('topic'): .+ Write policy=\"topic\"."),
-    "passed": (lambda: reply.guardrail_passed("word"), "guardrail_passed('word'): .+ Write policy=\"word\"."),
+    "always times": (lambda: new().always(ok.times(2)), "always(): .+ Leave out .times(2)."),
+    "always optional": (lambda: new().always(ok.optional()), "always(): .+ Leave out .optional()."),
+    "when always": (lambda: new().when(turn=1).always(ok.times(2)), "when().always(): .+ Leave out .times(2)."),
+    "improvised": (lambda: new().always(reply.improvised().times(3)), "always(): .+ Leave out .times(3)."),
+    "wording": (lambda: wrong.throttled("tokens"), "throttled('tokens'): .+ reply.throttled(wording=\"tokens\")."),
+    "overflow": (lambda: wrong.validation_error("input_too_long"), 'Write reply.context_overflow("input_too_long").'),
+    "policy": (lambda: wrong.guardrail_blocked("topic"), "guardrail_blocked('topic'): .+ Write policy=\"topic\"."),
+    "passed": (lambda: wrong.guardrail_passed("word"), "guardrail_passed('word'): .+ Write policy=\"word\"."),
     "swapped": (
-        lambda: ok.fails_after("throttlingException", 3),  # type: ignore[call-overload]
+        lambda: ok.fails_after("throttlingException", 3),
         "fails_after('throttlingException', 3): first comes the number of events, then the name",
     ),
     "capital": (
         lambda: ok.fails_after(1, "ThrottlingException", strict=True),
         "fails_after(1, 'ThrottlingException'): .+; did you mean 'throttlingException'?",
     ),
-    "error": (lambda: reply.error("Throtling", status=None), "did you mean 'ThrottlingException'?"),
-    "denied": (lambda: reply.access_denied(5), "access_denied(message=5): it must be a str; it is of the type int."),
+    "error": (lambda: wrong.error("Throtling", status=None), "did you mean 'ThrottlingException'?"),
+    "denied": (lambda: wrong.access_denied(5), "access_denied(message=5): it must be a str; it is of the type int."),
     "topics": (
-        lambda: reply.guardrail_blocked(policy="topics"),
+        lambda: wrong.guardrail_blocked(policy="topics"),
         "guardrail_blocked(policy='topics'): this is no policy of guardrails; did you mean 'topic'?",
     ),
-    "mask": (lambda: reply.guardrail_masked("x"), "guardrail_masked('x'): the text has no mask."),
+    "mask": (lambda: wrong.guardrail_masked("x"), "guardrail_masked('x'): the text has no mask."),
     "quoted fault": (lambda: ok.broken("reset"), "Write it without quotes: broken(faults.reset)."),
     "near fault": (lambda: ok.broken("rest"), "broken('rest'): .+; did you mean 'reset'?"),
     "after": (lambda: ok.broken(faults.reset, after="3"), "broken(reset, after='3'): .+ of the type str."),
     "order after": (lambda: ok.broken(faults.no_message_stop, after="3"), "after='3'): .+ of the type str."),
     "frame after": (lambda: ok.error_frame_after("x"), "error_frame_after('x'): .+ of the type str."),
     "fails after": (lambda: ok.fails_after("1", "throttlingException"), "fails_after('1'): .+ of the type str."),
-    "JSON": (lambda: reply.response('{"output": {}}'), "response(response='.+ json.loads(...) for JSON"),
-    "printed": (lambda: reply.response("{'output': {}}"), "ast.literal_eval(...) for a printed dict."),
-}  # type: ignore[dict-item, arg-type, unused-ignore]
+    "JSON": (lambda: wrong.response('{"output": {}}'), "response(response='.+ json.loads(...) for JSON"),
+    "printed": (lambda: wrong.response("{'output': {}}"), "ast.literal_eval(...) for a printed dict."),
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -127,7 +130,7 @@ def test_a_mistake_gets_the_way_out(mistake: str) -> None:
 
 def test_an_id_that_is_filled_in_is_not_missing() -> None:
     with pytest.raises(ReplyError) as caught:
-        reply.message({"toolUse": {"input": {}}})
+        wrong.message({"toolUse": {"input": {}}})
     assert str(caught.value).startswith("content[0].toolUse lacks 'name';")
 
 

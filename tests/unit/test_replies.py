@@ -26,9 +26,9 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
         (
             lambda: reply.text("a").fails_after(1, "slow", strict=True),
             (
-                "fails_after(1, 'slow'): 'slow' is not an exception of ConverseStream. One of: internalServerException, "
-                "modelStreamErrorException, serviceUnavailableException, throttlingException, validationException. For "
-                "one that is not in the model pass strict=False."
+                "fails_after(1, 'slow'): 'slow' is not an exception of ConverseStream. One of: "
+                "internalServerException, modelStreamErrorException, serviceUnavailableException, "
+                "throttlingException, validationException. For one that is not in the model pass strict=False."
             ),
         ),
         (

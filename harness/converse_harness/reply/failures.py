@@ -12,7 +12,7 @@ from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_json, check_optional_text, did_you_mean
+from converse_harness.stream.arguments import check_json, check_optional_text, check_text, did_you_mean
 from converse_harness.stream.http import ERROR_NAME
 
 _NOTHING: Final = Reply(MessageBody((), "end_turn"))
@@ -98,14 +98,15 @@ def throttled(message: str | None = None, *, wording: ThrottleWording | None = N
     """
     if message is not None and wording is not None:
         raise ReplyError(f"throttled({message!r}, wording={wording!r}): give the message or the name of a wording.")
-    if isinstance(message, str) and message in THROTTLES:
+    check_optional_text("throttled", message=message)
+    if message in THROTTLES:
         raise ReplyError(
             f"throttled({message!r}): this is the name of a wording; the message is a text. Write ",
             Advice(f'reply.throttled(wording="{message}").', f'{{"throttled": {{"wording": "{message}"}}}}.'),
         )
     if wording is not None:
         message = _worded("throttled", wording, THROTTLES).message
-    return _error("throttled", "ThrottlingException", message)
+    return error("ThrottlingException", message)
 
 
 def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
@@ -140,12 +141,13 @@ def validation_error(message: str) -> Reply:
     >>> validation_error("This model doesn't support tool use in streaming mode.")
     <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
     """
-    if isinstance(message, str) and message in OVERFLOWS:  # pyright: ignore[reportUnnecessaryIsInstance]  # user code
+    check_text("validation_error", message=message)
+    if message in OVERFLOWS:
         raise ReplyError(
             f"validation_error({message!r}): this is the name of a wording; the message is a text. Write ",
             Advice(f'reply.context_overflow("{message}").', f'{{"context_overflow": "{message}"}}.'),
         )
-    return _error("validation_error", "ValidationException", message)
+    return error("ValidationException", message)
 
 
 def invalid_model_id() -> Reply:

@@ -105,7 +105,8 @@ class Reply:
         """
         exceptions = bedrock.stream_exceptions()
         call = f"fails_after({shown(events)}, {shown(exception)})"
-        if isinstance(events, str) and type(exception) is int:
+        given: tuple[Any, Any] = (events, exception)  # tests are user code
+        if (type(given[0]), type(given[1])) == (str, int):
             raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
