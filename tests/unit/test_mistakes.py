@@ -134,5 +134,9 @@ def test_an_id_that_is_filled_in_is_not_missing() -> None:
     assert str(caught.value).startswith("content[0].toolUse lacks 'name';")
 
 
+def test_an_answer_without_blocks_has_a_summary() -> None:
+    assert repr(reply.message()) == "<Reply no content block>"
+
+
 def test_completion_of_a_reply_shows_what_tests_use() -> None:
     assert {"optional", "failure", "times", "broken"} <= set(dir(ok))
