@@ -67,6 +67,13 @@ def test_a_case_stands_for_its_replies() -> None:
         fake.always(several)
 
 
+def test_a_function_with_any_attribute_stays_a_function() -> None:
+    made: Any = lambda call: reply.text("a")  # noqa: E731
+    made.replies = (reply.text("b"),)
+    fake = Fake(made)
+    assert [slot.source for _, slot in fake.endpoint.script.slots()] == [made]
+
+
 def test_a_case_is_checked_as_its_replies_are() -> None:
     with pytest.raises(ReplyError, match="the asgi transport cannot express the fault connection_refused"):
         Endpoint(transport="asgi").check(cases.connection_refused)

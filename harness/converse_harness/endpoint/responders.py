@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, cast
 
 from converse_harness.bedrock.findings import shown
 from converse_harness.endpoint.call import Call
@@ -17,7 +17,6 @@ Answering = Reply | Callable[[Call], Reply]
 """A Reply, or a function that computes one from the call."""
 
 
-@runtime_checkable
 class Situation(Protocol):
     """A value that has replies to consecutive calls, such as a Case of `cases`."""
 
@@ -37,8 +36,9 @@ _FUNCTIONS: Final = "converse_harness.reply"
 def each_reply(responders: Iterable[object]) -> Iterator[object]:
     """Yield the responders, with the replies of a Case in its place; other values are yielded as they are."""
     for responder in responders:
-        if isinstance(responder, Situation) and not isinstance(responder, Reply | type):
-            yield from responder.replies
+        several = None if callable(responder) or isinstance(responder, Reply) else getattr(responder, "replies", None)
+        if isinstance(several, tuple):
+            yield from cast("tuple[object, ...]", several)
         else:
             yield responder
 
