@@ -10,7 +10,9 @@ Each list is held to its table, or to AWS's model, by tests/unit/test_literals.p
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from converse_harness.imports import no_such_name
 
 __all__ = [
     "BlockingPolicy",
@@ -28,6 +30,12 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+
+    def __getattr__(name):
+        raise no_such_name(__name__, name, __dir__)
 
 
 StopReason: TypeAlias = Literal[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,25 @@ def test_a_section_has_what_is_below_it_and_a_comment_in_code_is_no_heading() ->
     lines = ["# Page", "## One", "```", "# code", "```", "### Below", "## Two"]
     assert [heading.text for heading in headings(lines)] == ["Page", "One", "Below", "Two"]
     assert section_of("page", lines, "one") == lines[1:6]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "line"),
+    [
+        ("text_is_not_blank", "rules#", "| `text_is_not_blank` | a text has more than whitespace |"),
+        ("throttle_mid", "cases#", "| `throttle_mid` | After part of the text comes throttlingException. |"),
+        ("throttled", "cases#", "| `throttled` |"),
+        ("throttling", "trouble#throttling-and-retries", "## Throttling and retries"),
+    ],
+)
+def test_a_name_that_is_no_page_leads_to_its_row(
+    name: str, place: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = printed(capsys, name)
+    found = [(where, what) for where, what in pairwise(lines) if what.startswith(line)]
+    assert any(where.startswith(f"converse-harness docs {place}") for where, _ in found), lines
+    page, _, section = found[0][0].removeprefix("converse-harness docs ").partition("#")
+    assert found[0][1] in section_of(page, read_page(page), section)
 
 
 @pytest.mark.parametrize(

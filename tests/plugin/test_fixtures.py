@@ -31,6 +31,14 @@ def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> N
     )
 
 
+def test_the_help_describes_a_setting_once(project: pytest.Pytester) -> None:
+    told = " ".join(project.runpytest("--help").stdout.str().split())
+    assert told.count("what becomes of a test that leaves replies unused") == 1
+    assert told.count("whether a host of Bedrock is reached without a fake or a recording") == 1
+    assert "converse_unused (string): the default of --converse-unused" in told
+    assert "converse_guard (string): the default of --converse-guard" in told
+
+
 def test_a_ready_client(project: pytest.Pytester) -> None:
     project.makepyfile(
         """

@@ -45,7 +45,7 @@ def server_fake(converse_server: ConverseServer) -> ServerFake:
 
 def test_without_pytest() -> None:
     with ConverseServer(host="127.0.0.1", port=0) as server, server.script() as fake:
-        fake.always(reply.text("hi").broken(faults.reset, after=1).times(2))
+        fake.script(reply.text("hi").broken(faults.reset, after=1).times(2))
 
 
 def test_rules(converse_server: ConverseServer) -> None:

@@ -190,7 +190,7 @@ NAMES = "x-amzn-ErrorType and is made of ASCII letters, digits, '.', '_' and '-'
         (lambda: wrong.error("X", "\ud800", status=400), "X.message is '\\ud800', which is no JSON: 'utf-8' codec "),
         (lambda: wrong.error("X", status=400, a={1}), "X.a is {1}, which is no JSON: "),
         (lambda: wrong.error("X", status=400, a=float("nan")), "X.a is nan, which is no JSON: "),
-        (lambda: wrong.throttled(5), "ThrottlingException.message is 5 (int); it must be a str "),
+        (lambda: wrong.throttled(5), "throttled(message=5): it must be a str; "),
         (lambda: wrong.model_error(original_status_code=99), "ModelErrorException.originalStatusCode is 99; "),
         (
             lambda: wrong.model_error(original_status_code="500"),

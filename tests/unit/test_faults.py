@@ -370,18 +370,36 @@ def test_half_of_the_events_come_before_it_if_nothing_is_said() -> None:
 
 ONE = reply.text("one")
 NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
-    (ONE, "reset", {}, "broken('reset'): it must be a fault by its name, for instance faults.reset."),
+    (ONE, "reset", {}, "broken('reset'): this is the name of a fault. Write it without quotes: broken(faults.reset)."),
     (ONE, faults.reset, {"after": 9}, "broken(reset, after=9): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": -1}, "broken(reset, after=-1): this reply has 5 events; 0 to 5."),
-    (ONE, faults.reset, {"after": "1"}, "broken(reset, after='1'): this reply has 5 events; 0 to 5."),
-    (ONE, faults.reset, {"after": 1.0}, "broken(reset, after=1.0): this reply has 5 events; 0 to 5."),
+    (
+        ONE,
+        faults.reset,
+        {"after": "1"},
+        "broken(reset, after='1'): a position in a stream is a whole number of events; this is of the type str.",
+    ),
+    (
+        ONE,
+        faults.reset,
+        {"after": 1.0},
+        "broken(reset, after=1.0): a position in a stream is a whole number of events; this is of the type float.",
+    ),
     (
         ONE,
         faults.no_block_stop,
         {"after": 2.0},
-        "broken(no_block_stop, after=2.0): in this reply it can be at event 2.",
+        (
+            "broken(no_block_stop, after=2.0): a position in a stream is a whole number of events; this is of the type "
+            "float."
+        ),
     ),
-    (ONE, faults.reset, {"after": True}, "broken(reset, after=True): this reply has 5 events; 0 to 5."),
+    (
+        ONE,
+        faults.reset,
+        {"after": True},
+        "broken(reset, after=True): a position in a stream is a whole number of events; this is of the type bool.",
+    ),
     (ONE, faults.closed, {"after": 5}, "broken(closed, after=5): this reply has 5 events; 0 to 4."),
     (ONE, faults.bad_crc, {"after": 5}, "broken(bad_crc, after=5): this reply has 5 events; 0 to 4."),
     (

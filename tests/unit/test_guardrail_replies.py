@@ -263,7 +263,7 @@ MASKED = {"sensitiveInformationPolicy": {"piiEntities": [{"type": "NAME", "match
 NONSENSE: list[tuple[Callable[[], Reply], str]] = [
     (lambda: reply.guardrail_blocked(policy="topics"), "One of: topic, content, word"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(policy={}), "Give it a finding with action BLOCKED"),
-    (lambda: reply.guardrail_blocked(policy=5), "policy=5: it must be one of topic"),  # type: ignore[arg-type]
+    (lambda: reply.guardrail_blocked(policy=5), "guardrail_blocked(policy=5): it must be one of topic"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(policy={"topicPolicy": {}}), "lacks 'topics'"),
     (lambda: reply.guardrail_blocked(policy=MASKED), "'Guardrail masked.', and this reply says 'Guardrail blocked.'"),
     (lambda: reply.guardrail_blocked(policy={"topicPolicy": 5}), "policy.topicPolicy is 5"),

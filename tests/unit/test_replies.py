@@ -24,11 +24,11 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
             ),
         ),
         (
-            lambda: reply.text("a").fails_after(1, "throttled", strict=True),
+            lambda: reply.text("a").fails_after(1, "slow", strict=True),
             (
-                "'throttled' is not an exception of ConverseStream. One of: internalServerException, "
-                "modelStreamErrorException, serviceUnavailableException, throttlingException, validationException. For "
-                "one that is not in the model pass strict=False."
+                "fails_after(1, 'slow'): 'slow' is not an exception of ConverseStream. One of: "
+                "internalServerException, modelStreamErrorException, serviceUnavailableException, "
+                "throttlingException, validationException. For one that is not in the model pass strict=False."
             ),
         ),
         (
@@ -84,9 +84,9 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
             ),
         ),
         (
-            lambda: reply.error("Throttled", status=None),
+            lambda: reply.error("Slow", status=None),
             (
-                f"'Throttled' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
+                f"'Slow' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
                 "For one that is not in the model give its status=."
             ),
         ),

@@ -108,7 +108,7 @@ def test_a_function_gets_the_call() -> None:
         ),
         (
             lambda fake: fake.script("hi"),
-            f"script(): 'hi' {NO_REPLY}",
+            f"script(): 'hi' {NO_REPLY} For the model's text: reply.text('hi').",
         ),
         (
             lambda fake: fake.always(None),
@@ -218,6 +218,15 @@ def test_a_call_that_was_not_expected_gets_the_advice_for_its_case(
     message = refusal(fake, **asked)
     assert message.startswith(f"{first}\n\narrived   ")
     assert f"\n\n{advice} " in message
+
+
+def test_a_glob_that_lacks_its_stars_is_named() -> None:
+    fake = Fake()
+    fake.when(last_user_text="weather").always(reply.text("a"))
+    told = refusal(fake, text="the weather")
+    assert "no match: last_user_text is " in told
+    assert "(a string is a glob of the whole text: last_user_text='*weather*')" in " ".join(told.split())
+    assert "a glob" not in refusal(fake, text="the wind")
 
 
 def test_the_handle_ends_the_replies_time() -> None:

@@ -312,8 +312,8 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
     names = _MASK.findall(text)
     if not names:
         raise ReplyError(
-            f"{text!r} has no mask. Write what was masked as Bedrock does, 'My name is {{NAME}}.' for instance; or "
-            "give what was found as policy={...}."
+            f"guardrail_masked({text!r}): the text has no mask. Write what was masked as Bedrock does, 'My name is "
+            "{NAME}.' for instance; or give what was found as policy={...}."
         )
     pattern = "(.+?)".join(re.escape(part) for part in _MASK.split(text)[::2])
     stood = re.fullmatch(pattern, original, re.DOTALL)

@@ -20,8 +20,9 @@ from converse_harness.endpoint.conversation import Conversation, HistoryLevel
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.replacing import Replacing
+from converse_harness.endpoint.responders import Responder, each_reply
 from converse_harness.endpoint.rewrites import cache_use
-from converse_harness.endpoint.script import Replies, Responder, Script, Slot
+from converse_harness.endpoint.script import Replies, Script, Slot
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
@@ -334,7 +335,7 @@ class Endpoint:
 
     def check(self, *responders: object) -> None:
         """Raise ReplyError if one of the replies cannot be sent, as `Reply.check_sendable` finds."""
-        for responder in responders:
+        for responder in each_reply(responders):
             if isinstance(responder, Reply):
                 responder.check_sendable(self.transport)
 

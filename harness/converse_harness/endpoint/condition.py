@@ -156,9 +156,17 @@ class Condition:
             if name in self._tests and not self._tests[name](call):
                 value = _SUBJECTS[name](call)
                 found.append(f"{name} is {shorten(value) if name in _PATTERNS and isinstance(value, str) else value}")
+                found[-1] += self._glob_advice(name, value)
         if not found and self.predicate is not None and not self.predicate(call):
             found.append("the predicate says no")
         return found
+
+    def _glob_advice(self, name: str, value: object) -> str:
+        """What to write if the text contains the words of a glob, which must match the whole text; empty otherwise."""
+        wanted = getattr(self, name)
+        if isinstance(wanted, str) and isinstance(value, str) and wanted and wanted in value:
+            return f" (a string is a glob of the whole text: {name}={f'*{wanted}*'!r})"
+        return ""
 
     @property
     def takes_time(self) -> bool:

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.condition import NAMED, Condition, check_answer, is_async
-from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.endpoint.condition import NAMED, Condition, check_answer
+from converse_harness.endpoint.responders import Answering, check_endless, check_responder, each_reply
+from converse_harness.errors import DamagedData
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
-
-Responder = Reply | Callable[[Call], Reply]
-"""A Reply, or a function that computes one from the call."""
 
 
 @runtime_checkable
@@ -48,7 +46,7 @@ class Slot:
     None means no limit.
     """
 
-    source: Responder | Deferred
+    source: Answering | Deferred
     place: str
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
@@ -56,7 +54,7 @@ class Slot:
     """Whether the test fails if this responder is not used."""
 
     @property
-    def responder(self) -> Responder:
+    def responder(self) -> Answering:
         """The reply, or the function that computes one. Raises DamagedData if a recorded reply cannot be built."""
         if isinstance(self.source, Deferred):
             self.source = self.source.make()
@@ -115,19 +113,22 @@ class Queue:
     def add(self, responders: Iterable[object], *, endless: bool = False, by: str = "") -> list[Slot]:
         """Check the responders, append them, and return their slots.
 
-        If `endless` is true, any number of calls may use each responder. `by` is the name of the function that got
-        them. Raises ReplyError for a value that is neither a Reply nor a function, and for a Reply that cannot answer
-        the queue's calls.
+        If `endless` is true, any number of calls may use the only responder. `by` is the name of the function that got
+        them. Raises ReplyError for a value that is neither a Reply nor a function, for a Reply that cannot answer the
+        queue's calls, and for an endless one that has a number of uses.
         """
         added: list[Slot] = []
+        responders = [*each_reply(responders)]
+        if endless:
+            check_endless(responders, by)
         for responder in responders:
-            _check_responder(responder, f"{by}: " if by else "")
+            check_responder(responder, f"{by}: " if by else "")
             if self.condition is not None and isinstance(responder, Reply):
                 check_answer(self.condition.operation, responder)
             uses = None if endless else responder.uses if isinstance(responder, Reply | Improvised) else 1
             place = f"{self.name}.{len(self.slots) + len(added)}"
             required = not (isinstance(responder, Reply | Improvised) and responder.may_be_unused)
-            added.append(Slot(cast("Responder", responder), place, uses, required=required))
+            added.append(Slot(cast("Answering", responder), place, uses, required=required))
         self.slots += added
         self._functions += sum(slot.is_function for slot in added)
         return added
@@ -176,20 +177,6 @@ class Queue:
         return call.operation in SCRIPTED
 
 
-def _check_responder(responder: object, before: str) -> None:
-    """Raise ReplyError, with `before` at the start of its text, unless the value is a Reply or a function of a call."""
-    if is_async(responder):
-        raise ReplyError(
-            f"{before}{responder!r} is an async function, and a call is answered at once. Give a plain function of the "
-            "call that returns a reply."
-        )
-    if isinstance(responder, type) or not (isinstance(responder, Reply) or callable(responder)):
-        raise ReplyError(
-            f"{before}{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
-            "the call that returns one."
-        )
-
-
 class Script:
     """All replies of a test, in queues. A call is answered by the first queue that has a reply for it.
 
@@ -219,10 +206,10 @@ class Script:
 
         Raises ReplyError as `Queue.add` does; then nothing was added.
         """
-        responders = [*responders]
+        responders = [*each_reply(responders)]
         for responder in responders:
             if not isinstance(responder, Replies):
-                _check_responder(responder, f"{by}: " if by else "")
+                check_responder(responder, f"{by}: " if by else "")
         added: list[tuple[Queue, Slot]] = []
         for responder in responders:
             if isinstance(responder, Replies):

@@ -16,8 +16,9 @@ from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.expected import is_expected
 from converse_harness.endpoint.failure_texts import shortened, transcript, unused_replies
+from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.rewrites import CacheSummary
-from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
+from converse_harness.endpoint.script import Replies, scripted_in_short
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall
 from converse_harness.intercept import observers

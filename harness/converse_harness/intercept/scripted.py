@@ -10,7 +10,8 @@ from typing import Self
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.failure_texts import unused_replies
-from converse_harness.endpoint.script import Queue, Responder, Slot
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Queue, Slot
 from converse_harness.secrets import mask
 
 Lock = AbstractContextManager[object]

@@ -15,7 +15,8 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.condition import Condition, Pattern, is_async
 from converse_harness.endpoint.expected import ExpectedRefusal, expected_refusal
 from converse_harness.endpoint.failure_texts import no_handler
-from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Replies
 from converse_harness.errors import FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.scripted import Scripted, When
@@ -38,6 +39,8 @@ class Scripting:
 
     def script(self, *replies: Responder | Replies) -> Scripted:
         """Append replies and recordings. Replies are used in order; a recording answers the requests in it.
+
+        A Case of `cases` stands for its replies, in order.
 
         Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
         """

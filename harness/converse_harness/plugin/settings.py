@@ -145,13 +145,14 @@ def add_options(parser: pytest.Parser) -> None:
     for name, (default, meaning) in OF_FAKES.items():
         option = f"--converse-{name.replace('_', '-')}"
         group.addoption(option, default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
-        parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+        parser.addini(f"converse_{name}", f"the default of {option}", default=default)
     for name, (about, choices) in OF_RUN.items():
         default, *_ = choices
         listed = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
         meaning = f"{about} (default: {default}). {listed}"
-        group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
-        parser.addini(f"converse_{name}", meaning, default=default)
+        option = f"--converse-{name.replace('_', '-')}"
+        group.addoption(option, choices=[*choices], default=None, help=meaning)
+        parser.addini(f"converse_{name}", f"the default of {option}", default=default)
     for name, arguments in _ONLY_OPTION.items():
         group.addoption(f"--converse-{name}", **arguments)
     for name, (kind, standard, meaning) in _ONLY_INI.items():

@@ -4,6 +4,9 @@ Messages, blocks and events are the plain dicts of the AWS API. The Endpoint fil
 out: token usage, latency, tool use ids.
 """
 
+from typing import TYPE_CHECKING
+
+from converse_harness.imports import no_such_name
 from converse_harness.reply.exact import events, response
 from converse_harness.reply.failures import (
     access_denied,
@@ -69,3 +72,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+
+    def __getattr__(name):
+        raise no_such_name(__name__, name, __dir__)

@@ -184,7 +184,8 @@ def summarize_body(body: Body) -> str:
     match body:
         case MessageBody(content, stop_reason):
             usual = default_stop_reason(content)
-            return " + ".join(map(summarize_block, content)) + (f", {stop_reason}" if stop_reason != usual else "")
+            blocks = " + ".join(map(summarize_block, content)) or "no content block"
+            return blocks + (f", {stop_reason}" if stop_reason != usual else "")
         case EventsBody(events):
             last = kind(events[-1]) if events else ""
             ending = f", the last one {last}" if is_exception(last) else ""

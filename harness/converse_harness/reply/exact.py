@@ -71,6 +71,14 @@ def response(
     if isinstance(response, Response):
         return _of_converse(_members_of(response), strict=strict)
     given: Any = response
+    if isinstance(given, str | bytes):
+        raise wrong(
+            "response",
+            "response",
+            given,
+            f"this is a text, and it must be {_A_RESPONSE}. Convert it first, ",
+            Advice("with json.loads(...) for JSON, with ast.literal_eval(...) for a printed dict.", "to JSON."),
+        )
     if not is_object(given):
         if not is_listed(given):
             raise wrong("response", "response", given, f"it must be {_A_RESPONSE}.")

@@ -12,7 +12,7 @@ from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_json, did_you_mean
+from converse_harness.stream.arguments import check_json, check_optional_text, check_text, did_you_mean
 from converse_harness.stream.http import ERROR_NAME
 
 _NOTHING: Final = Reply(MessageBody((), "end_turn"))
@@ -98,6 +98,12 @@ def throttled(message: str | None = None, *, wording: ThrottleWording | None = N
     """
     if message is not None and wording is not None:
         raise ReplyError(f"throttled({message!r}, wording={wording!r}): give the message or the name of a wording.")
+    check_optional_text("throttled", message=message)
+    if message in THROTTLES:
+        raise ReplyError(
+            f"throttled({message!r}): this is the name of a wording; the message is a text. Write ",
+            Advice(f'reply.throttled(wording="{message}").', f'{{"throttled": {{"wording": "{message}"}}}}.'),
+        )
     if wording is not None:
         message = _worded("throttled", wording, THROTTLES).message
     return error("ThrottlingException", message)
@@ -126,7 +132,7 @@ def access_denied(message: str | None = None) -> Reply:
     >>> access_denied()
     <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
     """
-    return error("AccessDeniedException", message)
+    return _error("access_denied", "AccessDeniedException", message)
 
 
 def validation_error(message: str) -> Reply:
@@ -135,6 +141,12 @@ def validation_error(message: str) -> Reply:
     >>> validation_error("This model doesn't support tool use in streaming mode.")
     <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
     """
+    check_text("validation_error", message=message)
+    if message in OVERFLOWS:
+        raise ReplyError(
+            f"validation_error({message!r}): this is the name of a wording; the message is a text. Write ",
+            Advice(f'reply.context_overflow("{message}").', f'{{"context_overflow": "{message}"}}.'),
+        )
     return error("ValidationException", message)
 
 
@@ -155,7 +167,7 @@ def resource_not_found(message: str | None = None) -> Reply:
     >>> resource_not_found()
     <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
     """
-    return error("ResourceNotFoundException", message)
+    return _error("resource_not_found", "ResourceNotFoundException", message)
 
 
 def model_timeout(message: str | None = None) -> Reply:
@@ -164,7 +176,7 @@ def model_timeout(message: str | None = None) -> Reply:
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
     """
-    return error("ModelTimeoutException", message)
+    return _error("model_timeout", "ModelTimeoutException", message)
 
 
 def model_error(
@@ -177,6 +189,7 @@ def model_error(
     >>> model_error("It died.", original_status_code=500).body.members["originalStatusCode"]
     500
     """
+    check_optional_text("model_error", message=message)
     given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
     return error("ModelErrorException", message, **{name: value for name, value in given.items() if value is not None})
 
@@ -189,7 +202,7 @@ def model_not_ready(message: str | None = None) -> Reply:
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
     """
-    return error("ModelNotReadyException", message)
+    return _error("model_not_ready", "ModelNotReadyException", message)
 
 
 def internal_server_error(message: str | None = None) -> Reply:
@@ -198,7 +211,7 @@ def internal_server_error(message: str | None = None) -> Reply:
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
     """
-    return error("InternalServerException", message)
+    return _error("internal_server_error", "InternalServerException", message)
 
 
 def service_unavailable(message: str | None = None) -> Reply:
@@ -207,7 +220,7 @@ def service_unavailable(message: str | None = None) -> Reply:
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
     """
-    return error("ServiceUnavailableException", message)
+    return _error("service_unavailable", "ServiceUnavailableException", message)
 
 
 def unrecognized_client(message: str | None = None) -> Reply:
@@ -218,7 +231,7 @@ def unrecognized_client(message: str | None = None) -> Reply:
     >>> unrecognized_client()
     <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
     """
-    return error("UnrecognizedClientException", message)
+    return _error("unrecognized_client", "UnrecognizedClientException", message)
 
 
 def invalid_signature(message: str | None = None) -> Reply:
@@ -229,7 +242,7 @@ def invalid_signature(message: str | None = None) -> Reply:
     >>> invalid_signature()
     <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
     """
-    return error("InvalidSignatureException", message)
+    return _error("invalid_signature", "InvalidSignatureException", message)
 
 
 def expired_token(message: str | None = None) -> Reply:
@@ -240,7 +253,7 @@ def expired_token(message: str | None = None) -> Reply:
     >>> expired_token()
     <Reply ExpiredTokenException (403) "The security token included in the request is expired">
     """
-    return error("ExpiredTokenException", message)
+    return _error("expired_token", "ExpiredTokenException", message)
 
 
 def unknown_operation(message: str | None = None) -> Reply:
@@ -251,7 +264,12 @@ def unknown_operation(message: str | None = None) -> Reply:
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
     """
-    return error("UnknownOperationException", message)
+    return _error("unknown_operation", "UnknownOperationException", message)
+
+
+def _error(function: str, name: ErrorName, message: str | None) -> Reply:
+    check_optional_text(function, message=message)
+    return error(name, message)
 
 
 def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:

@@ -14,8 +14,9 @@ from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_flag, check_optional_text, check_text, texts
+from converse_harness.stream.arguments import check_flag, check_optional_text, check_text, did_you_mean, texts
 
+_MADE_BY: Final = {"BLOCKED": "guardrail_blocked", "ANONYMIZED": "guardrail_masked", "NONE": "guardrail_passed"}
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -52,7 +53,7 @@ def guardrail_blocked(
     >>> blocked.summary
     'text "I do not talk about that.", guardrail_intervened'
     """
-    check_text("guardrail_blocked", text=text)
+    _check_said("guardrail_blocked", text)
     check_optional_text("guardrail_blocked", original=original, streamed=streamed)
     check_flag("guardrail_blocked", trace=trace, omit_detected=omit_detected)
     ours = original is not None or streamed is not None or input_assessment is not None
@@ -146,10 +147,21 @@ def guardrail_passed(
     >>> guardrail_passed("18 °C and sunny.").summary
     'text "18 °C and sunny."'
     """
-    check_text("guardrail_passed", text=text)
+    _check_said("guardrail_passed", text)
     side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
     told = _trace(side, assessment, text, guardrail_id, version, input_assessment)
     return _answer(text, pieces, told, usage, metrics, "end_turn")
+
+
+def _check_said(function: str, text: str) -> None:
+    """Raise ReplyError unless `text` is a text for the user; the name of a policy is none."""
+    check_text(function, text=text)
+    if text in rails.POLICIES:
+        raise ReplyError(
+            f"{function}({text!r}): this is the name of a policy, and the first argument is the text of the answer. "
+            "Write ",
+            Advice(f'policy="{text}".', f'"policy": "{text}".'),
+        )
 
 
 def _answer(
@@ -173,27 +185,28 @@ def _assess(
     detected: bool = True,
 ) -> tuple[GuardrailSide, dict[str, Any]]:
     """Return the side and the completed assessment. Raises ReplyError if `policy` cannot take `action` on this side."""
+    by = _MADE_BY[action]
     if side not in (None, *rails.BOTH):
-        raise ReplyError(f"side={shown(side)}: where a guardrail looks is 'input' or 'output'.")
+        raise ReplyError(f"{by}(side={shown(side)}): where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
         if policy not in rails.POLICIES:
             raise ReplyError(
-                f"policy={policy!r} is no policy of guardrails. One of: {', '.join(rails.POLICIES)}; or a "
-                "GuardrailAssessment as a mapping."
+                f"{by}(policy={policy!r}): this is no policy of guardrails{did_you_mean(policy, rails.POLICIES)} "
+                f"One of: {', '.join(rails.POLICIES)}; or a GuardrailAssessment as a mapping."
             )
         known = rails.POLICIES[policy]
         assessment = rails.found(known)
         if action != "NONE" and action not in rails.actions(known):
             raise ReplyError(
-                f"policy={policy!r} cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. What a "
-                "guardrail only tells is ",
+                f"{by}(policy={policy!r}): it cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. "
+                "What a guardrail only tells is ",
                 Advice("reply.guardrail_passed(text, policy=...).", "guardrail_passed."),
             )
     elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
         assessment = dict(policy)
     else:
         raise ReplyError(
-            f"policy={shown(policy)}: it must be one of {', '.join(rails.POLICIES)}, or a GuardrailAssessment."
+            f"{by}(policy={shown(policy)}): it must be one of {', '.join(rails.POLICIES)}, or a GuardrailAssessment."
         )
     assessment = _complete(assessment, action, "policy", detected=detected)
     happened = rails.done(assessment) - {"NONE"}

@@ -187,7 +187,7 @@ def check_encodable(event: Mapping[str, Any], index: int) -> None:
 
 def _named(block: Any) -> Any:
     match block:
-        case {"toolUse": {"name": _, "input": _} as tool} if "toolUseId" not in tool and len(block) == 1:
+        case {"toolUse": {} as tool} if "toolUseId" not in tool and len(block) == 1:
             return {"toolUse": {**tool, "toolUseId": UNNAMED_TOOL_USE}}
         case _:
             return block

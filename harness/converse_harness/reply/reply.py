@@ -10,6 +10,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.bedrock.findings import is_number, shown
 from converse_harness.errors import Advice, ReplyError, StreamOrderError
+from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.literals import StreamException
@@ -103,13 +104,17 @@ class Reply:
         'text "The answer is forty-two.", throttlingException after 3 events'
         """
         exceptions = bedrock.stream_exceptions()
+        call = f"fails_after({shown(events)}, {shown(exception)})"
+        given: tuple[Any, Any] = (events, exception)  # tests are user code
+        if (type(given[0]), type(given[1])) == (str, int):
+            raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
-                f"{exception!r} is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
+                f"{call}: {exception!r} is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
                 f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
                 Advice("pass strict=False.", 'add "strict": false.'),
             )
-        _check_name(f"fails_after({shown(events)}, {shown(exception)})", exception)
+        _check_name(call, exception)
         shape = exception[:1].upper() + exception[1:]
         body = {"message": usual(shape) if message is None else message, **members}
         if strict:
@@ -143,7 +148,8 @@ class Reply:
         kinds = [next(iter(each), "") for each in self.events()]
         unfinished = isinstance(self.body, EventsBody) and self.body.unfinished
         most = len(kinds) - (1 if strict and not unfinished else 0)
-        if type(after) is not int or not 0 <= after <= most:
+        _check_count(f"{by}({shown(after)})", after)
+        if not 0 <= after <= most:
             raise ReplyError(
                 f"{by}({shown(after)}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
                 f"the place of one: 0 to {most}."
@@ -171,7 +177,9 @@ class Reply:
         'text "The answer is forty-two.", reset after 3 events'
         """
         if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-            raise ReplyError(f"broken({shown(fault)}): it must be a fault by its name, for instance faults.reset.")
+            raise ReplyError(f"broken({shown(fault)}): {_no_fault(fault)}")
+        if after is not None:
+            _check_count(f"broken({fault.name}, after={shown(after)})", after)
         for placement in self.placements:
             if placement.fault.level == fault.level:
                 raise ReplyError(
@@ -356,13 +364,29 @@ _PUBLIC: Final = (
     "broken",
     "error_frame_after",
     "events",
+    "failure",
     "fails_after",
+    "optional",
     "paced",
     "retry_after",
     "summary",
     "times",
     "uses",
 )
+
+
+def _no_fault(given: object) -> str:
+    if isinstance(given, str) and given in FAULTS:
+        return f"this is the name of a fault. Write it without quotes: broken(faults.{given})."
+    near = did_you_mean(given, FAULTS) if isinstance(given, str) else "."
+    return f"it must be a fault, for instance faults.reset{near}"
+
+
+def _check_count(call: str, after: object) -> None:
+    if type(after) is not int:
+        raise ReplyError(
+            f"{call}: a position in a stream is a whole number of events; this is of the type {type(after).__name__}."
+        )
 
 
 def _check_name(call: str, name: str) -> None:

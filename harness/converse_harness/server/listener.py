@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Replies
 from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake

@@ -98,7 +98,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     ("; did you mean 'throttlingException'?", '.')
     """
     by_lower = {each.lower(): each for each in known}
-    close = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.85)
+    given = str(name).lower()
+    spelled = (given, f"{given}exception", f"{given}s", given.removesuffix("s"))
+    close = [near for each in spelled for near in get_close_matches(each, by_lower, n=1, cutoff=0.85)]
     return f"; did you mean {by_lower[close[0]]!r}?" if close else "."
 
 

@@ -294,7 +294,10 @@ def _when(value: object, path: str) -> ScriptPart:
         )
     replies, always = _answers(given, path)
     try:
-        Queue(path, Condition(**condition)).add([*replies, *always])
+        queue = Queue(path, Condition(**condition))
+        queue.add(replies)
+        if always:
+            queue.add(always, endless=True, by="always")
     except ReplyError as error:
         raise ControlRefused(f"{path}: {error.in_json}") from error
     return ScriptPart(condition, replies, always)
