@@ -32,8 +32,20 @@ def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> N
     calls = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
     assert [call["operation"] for call in calls] == ["ConverseStream", "Converse"]
     closed = client.ask("DELETE", f"{FAKES}/fake-1").value
-    assert closed == {"ok": True, "unused": [], "problems": []}
+    assert closed == {"ok": True, "unused": [], "problems": [], "notes": []}
     assert client.fakes.opened == []
+
+
+def test_a_call_has_the_tools_and_the_results_of_its_last_message(client: Client) -> None:
+    fake = client.opened({"always": {"text": "a"}, "rules": "off"})
+    used = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}]}
+    result = {"toolUseId": "t1", "content": [{"text": "found"}]}
+    asked = [{"role": "user", "content": [{"text": "look"}]}, used]
+    tool = {"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}
+    exchange(fake, messages=[*asked, {"role": "user", "content": [{"toolResult": result}, {"text": "b"}]}])
+    exchange(fake, messages=asked, toolConfig={"tools": [tool]})
+    ask = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert [(call["toolNames"], call["toolResults"]) for call in ask] == [([], [result]), (["look"], [])]
 
 
 @pytest.mark.parametrize(
@@ -168,6 +180,7 @@ def test_a_call_tells_everything(client: Client) -> None:
         "messages": messages,
         "system": [{"text": "Be brief."}],
         "toolNames": ["look"],
+        "toolResults": [],
         "lastUserText": "What is it?",
         "body": {"messages": messages, "system": [{"text": "Be brief."}], "toolConfig": tools},
         "malformed": None,
@@ -217,7 +230,7 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
 
 def test_an_optional_reply_is_not_missed(client: Client) -> None:
     client.opened({"script": [{"text": "Still there?", "optional": True}, {"improvised": True, "optional": {}}]})
-    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": []}
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": [], "notes": []}
 
 
 @pytest.mark.parametrize(
@@ -326,7 +339,12 @@ def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None
 def test_what_is_allowed_is_no_problem_but_is_told(client: Client) -> None:
     fake = client.opened({"script": [{"text": "a"}] * 2, "unused": "allow", "unexpected": "allow"})
     exchange(fake, operation="invoke")
-    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": ['text "a"'] * 2, "problems": []}
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {
+        "ok": True,
+        "unused": ['text "a"'] * 2,
+        "problems": [],
+        "notes": [],
+    }
 
 
 def test_an_error_of_a_function_is_told_with_its_type_and_without_secrets(client: Client) -> None:

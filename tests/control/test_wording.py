@@ -142,6 +142,22 @@ def test_the_same_problem_has_the_words_of_python_for_python(client: Client) -> 
     )
 
 
+def test_notes_are_told_once_and_have_no_python_in_them(client: Client) -> None:
+    uses = {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "rules": "warn"}
+    fake = client.opened(uses)
+    changes_the_history(client, fake)
+    exchange(fake, messages=BLANK)
+    exchange(fake, messages=BLANK)
+    path = f"/__converse/fakes/{fake.url.rpartition('/')[2]}"
+    state, closed = client.ask("GET", path).value, client.ask("DELETE", path).value
+    assert (closed["ok"], closed["problems"]) == (True, [])
+    assert closed["notes"] == state["notes"]
+    changed, refused = closed["notes"]
+    assert refused.startswith("Bedrock would refuse call 3: ")
+    assert 'open the fake with "history": "off"' in changed
+    assert not any(PYTHON.search(note) for note in closed["notes"])
+
+
 def wrong() -> Iterator[object]:
     yield from (body for body, _ in BROKEN_BODIES)
     yield from (body for body, _ in WRONG_BODIES)

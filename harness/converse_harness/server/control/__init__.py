@@ -108,7 +108,7 @@ class ControlApi:
         fake.close()
         failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
         problems = [_problem_text(each) for each in failures]
-        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
+        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems, "notes": _notes(fake)}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Add the replies in the request body to a fake's script."""
@@ -273,6 +273,7 @@ def _call_json(call: Call) -> dict[str, Any]:
         "messages": conversation.get("messages", []),
         "system": conversation.get("system", []),
         "toolNames": call.tool_names,
+        "toolResults": _tool_results(conversation),
         "lastUserText": call.last_user_text,
         "body": {} if is_deeper(call.body, DEEPEST) else call.body,
         "malformed": call.malformed,
@@ -300,6 +301,12 @@ def _conversation(call: Call) -> Mapping[str, Any]:
     return call.body
 
 
+def _tool_results(conversation: Mapping[str, Any]) -> list[Any]:
+    """Return the tool results of the last message, unchanged."""
+    last = [*conversation.get("messages", ())][-1:]
+    return [block["toolResult"] for message in last for block in message.get("content", ()) if "toolResult" in block]
+
+
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
     """Return the state of an open fake as JSON."""
     script, calls = fake.endpoint.script, fake.calls.all
@@ -312,12 +319,19 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "script": [{"reply": what, "state": state} for what, state in describe(script)],
         "unused": _unused(fake),
         "problems": [_problem_text(problem) for problem in fake.failures()],
+        "notes": _notes(fake),
     }
 
 
 def _unused(fake: ServerFake) -> list[str]:
     """Return descriptions of the required replies that were not used."""
     return [mask(slot.summary) for slot in fake.endpoint.script.unused()]
+
+
+def _notes(fake: ServerFake) -> list[str]:
+    """Return the fake's first note of each kind, in JSON's words, with secrets masked."""
+    first = {note.kind: note for note in reversed(fake.notes)}
+    return [mask(note.json or note.text) for note in fake.notes if first[note.kind] is note]
 
 
 def _problem_text(problem: Exception) -> str:
