@@ -1,5 +1,5 @@
 // A fake Amazon Bedrock for each test, on one server of converse-harness. `converse-harness init vitest` wrote this file;
-// it is yours to change. It needs Node.js 20 or newer and the command `converse-harness` (pip install converse-harness).
+// it is yours to change. It needs Node.js 20 or newer and the command `converse-harness` of Python's package of that name.
 //
 //   test("answers", async (t) => {
 //     const fake = await fakeBedrock(t, { script: [{ text: "18 °C and sunny." }] });
@@ -140,6 +140,10 @@ export async function teardown(): Promise<void> {
   own = undefined;
 }
 
+const INSTALL =
+  "Install it: pip install 'converse-harness[server]'. " +
+  "Of a virtual environment: set CONVERSE_HARNESS=.venv/bin/converse-harness.";
+
 /** Start a server. It ends with this process, however that ends, because its input closes. */
 async function start(): Promise<Server> {
   const command = process.env["CONVERSE_HARNESS"] ?? "converse-harness";
@@ -151,7 +155,7 @@ async function start(): Promise<Server> {
   let problem: string | undefined;
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-  child.on("error", (error) => (problem = `${error.message}. Install it: pip install converse-harness; or set CONVERSE_HARNESS`));
+  child.on("error", (error) => (problem = `${error.message}. ${INSTALL}`));
   child.on("close", (code) => (problem ??= `it ended with ${code}. ${said}`));
   try {
     for (;;) {
