@@ -260,7 +260,7 @@ def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str)
 
 def test_no_call_can_be_kept_by_no_fake(client: Client) -> None:
     answer = client.post({"keep_calls": 0})
-    assert answer.message == "keep_calls=0; it is a whole number from 1, or null to keep all calls."
+    assert answer.message == "keep_calls is 0; it is a whole number from 1, or null to keep all calls."
     assert client.fakes.opened == []
 
 
@@ -415,7 +415,7 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
     ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
     ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
-    ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
+    ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),
 ]  # fmt: skip
 
 WRONG_REPLIES: list[tuple[object, str]] = [
@@ -459,7 +459,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"reasoning": "a", "then": {"throttled": True}}, ".reasoning(then=<Reply ThrottlingException (429) "),
     ({"tool_uses": []}, ".tool_uses() has no tool. "),
     ({"tool_uses": ["a b"]}, ".tool_uses: content[0].toolUse.name is 'a b'; "),
-    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1]=5): it must be a dict, "),
+    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be a dict, "),
     ({"cited": []}, ".cited() has nothing to say. "),
     ({"cited": "a"}, '.cited is "a"; it must be a list.'),
     ({"cited": ["a", 5]}, ".cited[1] is 5; it must be a string or an object."),
@@ -475,16 +475,16 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"error": {"name": "X", "status": "418"}}, '.error.status is "418"; it must be a whole number.'),
     ({"throttled": None}, ".throttled is null; it must be an object with any of message, wording."),
     ({"throttled": {"massage": "x"}}, ".throttled has the unknown member \"massage\"; did you mean 'message'? "),
-    ({"context_overflow": "x"}, ".context_overflow(wording='x'): one of input_too_long, prompt_too_long, "),
+    ({"context_overflow": "x"}, '.context_overflow is "x": one of input_too_long, prompt_too_long, '),
     ({"invalid_model_id": "x"}, '.invalid_model_id is "x"; it must be true.'),
     ({"validation_error": True}, ".validation_error lacks 'message'; it takes message."),
     ({"model_error": {"original_status_code": 5}}, ".model_error: ModelErrorException.originalStatusCode is 5; "),
     ({"read_timeout": {"after": 1}}, '.read_timeout has the unknown member "after"; it takes no members.'),
     ({"text": "a", "times": "2"}, '.times is "2"; it must be a whole number.'),
-    ({"text": "a", "times": 0}, ".times(0): a reply is used a whole number of times, at least once."),
+    ({"text": "a", "times": 0}, ".times is 0: a reply is used a whole number of times, at least once."),
     ({"text": "a", "times": 1.5}, ".times is 1.5; it must be a whole number."),
     ({"text": "a", "paced": 0.2}, ".paced is 0.2; it must be an object with any of first, each."),
-    ({"text": "a", "paced": {"first": -1}}, ".paced(first=-1): a pause is a number of seconds, 0 or more."),
+    ({"text": "a", "paced": {"first": -1}}, ".paced.first is -1: a pause is a number of seconds, 0 or more."),
     ({"text": "a", "broken": "rest"}, '.broken.fault is "rest"; it must be the name of a fault (no_message_start, '),
     ({"text": "a", "broken": "connection_refused"}, '.broken.fault is "connection_refused"; it must be the name of a '),
     ({"text": "a", "broken": {"fault": {"name": "reset", "lasting": 1}}}, ".broken.fault: reset has no duration. "),
@@ -494,7 +494,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"text": "a", "broken": {"fault": {"nam": 1}}}, '.broken.fault has the unknown member "nam"; did you mean '),
     ({"text": "a", "broken": {"fault": "reset", "after": 50}}, ".broken(reset, after=50): this reply has 5 events; "),
     ({"text": "a", "fails_after": 3}, ".fails_after lacks 'exception'; it takes events, exception, message, strict."),
-    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after(9): this "),
+    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after is 9: this "),
     ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, ".fails_after: 'throttled' is not an exc"),
     ({"text": "a", "fails_after": {**THROTTLED, "self": 1}}, '.fails_after has the unknown member "self"; '),
     ({"throttled": True, "fails_after": THROTTLED}, ".fails_after: ThrottlingException (429) "),

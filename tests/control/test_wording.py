@@ -19,7 +19,7 @@ from tests.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIE
 
 PYTHON = re.compile(
     r"converse\.\w|pytest|\breply\.\w|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
-    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import "
+    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|always\(\)"
 )
 
 HELLO = [{"role": "user", "content": [{"text": "hello"}]}]
@@ -163,6 +163,13 @@ def wrong() -> Iterator[object]:
     yield from (body for body, _ in WRONG_BODIES)
     yield from ({"script": [value]} for value, _ in WRONG_REPLIES)
     yield {"keep_calls": 0}
+    yield {"always": {"error": "AccesDenied"}}
+    yield {"script": [{"text": "a", "times": 0}]}
+    yield {"always": {"context_overflow": "prompt_to_long"}}
+    yield {"when": [{"operation": "Convers", "always": {"text": "a"}}]}
+    yield {"always": {"throttled": 2}}
+    yield {"always": {"throttled": {"times": 2}}}
+    yield {"script": [{"tool_uses": [["now", {"a": 1}, 5]]}]}
     yield {"when": [{"operation": "CountTokens", "always": {"text": "a"}}]}
     yield {"when": [{"operation": "ApplyGuardrail", "always": {"text": "a"}}]}
     yield {"when": [{"operation": "InvokeModel", "always": {"text": "a"}}]}

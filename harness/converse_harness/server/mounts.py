@@ -77,7 +77,7 @@ _CONTROL: Final = "/__converse"
 
 _NO_FAKE_THERE: Final = (
     "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
-    "(fake.url)."
+    "(fake.url). Over HTTP, POST /__converse/fakes opens one."
 )
 
 

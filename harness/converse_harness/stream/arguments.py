@@ -91,14 +91,20 @@ def has_content(value: object) -> bool:
     return is_object(value) and "content" in value and "role" in value
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
     """Return the end of a sentence about an unknown name: a question if a known name is nearly the same, or a point.
+
+    `longer` is another form of the name that may be the nearly known one.
 
     >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
     ("; did you mean 'throttlingException'?", '.')
     """
     by_lower = {each.lower(): each for each in known}
-    close = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.85)
+    close = [
+        each
+        for form in (str(name), longer)
+        for each in get_close_matches(form.lower(), by_lower, n=1, cutoff=0.85)
+    ]
     return f"; did you mean {by_lower[close[0]]!r}?" if close else "."
 
 

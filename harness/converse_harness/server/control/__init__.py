@@ -37,6 +37,7 @@ from converse_harness.server.control.reading import (
     to_bytes,
 )
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
+from converse_harness.server.control.wording import conditions_in_json, setting_in_json
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
 
@@ -89,7 +90,7 @@ class ControlApi:
             check_settings(settings)
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
-            raise ControlRefused(error.in_json) from error
+            raise ControlRefused(setting_in_json(error.in_json)) from error
         for part in scripting:
             part.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
@@ -316,7 +317,7 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "environ": fake.environ,
         "calls": _dropped(calls) + len(calls),
         "dropped": _dropped(calls),
-        "script": [{"reply": what, "state": state} for what, state in describe(script)],
+        "script": [{"reply": conditions_in_json(what), "state": state} for what, state in describe(script)],
         "unused": _unused(fake),
         "problems": [_problem_text(problem) for problem in fake.failures()],
         "notes": _notes(fake),
@@ -337,5 +338,5 @@ def _notes(fake: ServerFake) -> list[str]:
 def _problem_text(problem: Exception) -> str:
     """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
     if isinstance(problem, ConverseHarnessError):
-        return mask(problem.in_json)
+        return mask(conditions_in_json(problem.in_json))
     return mask(f"{type(problem).__name__}: {problem}")
