@@ -101,9 +101,7 @@ def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
     """
     by_lower = {each.lower(): each for each in known}
     close = [
-        each
-        for form in (str(name), longer)
-        for each in get_close_matches(form.lower(), by_lower, n=1, cutoff=0.85)
+        each for form in (str(name), longer) for each in get_close_matches(form.lower(), by_lower, n=1, cutoff=0.85)
     ]
     return f"; did you mean {by_lower[close[0]]!r}?" if close else "."
 

@@ -85,7 +85,10 @@ export class Fake {
     return calls;
   }
 
-  /** Close the fake, print its notes, and throw its problems, once. Of a test that `failed` already, unused replies are no problem. */
+  /**
+   * Close the fake, print its notes, and throw its problems, once. Of a test that `failed` already, unused replies are no
+   * problem.
+   */
   async close({ failed = false } = {}): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

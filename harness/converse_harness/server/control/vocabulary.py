@@ -242,7 +242,11 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
     beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
-    return f"{path}.{text}" if beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}[")) else f"{path}.{name}: {text}"
+    return (
+        f"{path}.{text}"
+        if beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
+        else f"{path}.{name}: {text}"
+    )
 
 
 SCRIPTING: Final = ("script", "when", "always")

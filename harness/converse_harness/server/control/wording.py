@@ -10,7 +10,9 @@ from typing import Final
 _VALUE: Final = r"""(?:regex )?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+)"""
 _PART: Final = re.compile(rf"(\w+)=({_VALUE})")
 _WHEN: Final = re.compile(rf"\bwhen\((\w+={_VALUE}(?:, \w+={_VALUE})*)\)")
-_ARGUMENT: Final = re.compile(r"(?P<function>\w+)\((?:(?P<name>\w+)(?P<item>(?:\[\d+\])*)=)?(?P<value>(?:(?!, \w+=)[^()])*)\): ")
+_ARGUMENT: Final = re.compile(
+    r"(?P<function>\w+)\((?:(?P<name>\w+)(?P<item>(?:\[\d+\])*)=)?(?P<value><Reply .*?>|(?:(?!, \w+=)[^()])*)\): "
+)
 _SETTING: Final = re.compile(r"(\w+)=(.*?); ")
 
 
@@ -46,6 +48,8 @@ def setting_in_json(text: str) -> str:
 def _value(written: str) -> str:
     """Return a literal of Python as JSON, and anything else as it is."""
     pattern = written.removeprefix("regex ")
+    if written.startswith("<Reply "):
+        return written[len("<Reply ") : -1]
     try:
         value = json.dumps(ast.literal_eval(pattern), ensure_ascii=False)
     except (ValueError, SyntaxError, TypeError):
