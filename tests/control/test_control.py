@@ -32,8 +32,20 @@ def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> N
     calls = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
     assert [call["operation"] for call in calls] == ["ConverseStream", "Converse"]
     closed = client.ask("DELETE", f"{FAKES}/fake-1").value
-    assert closed == {"ok": True, "unused": [], "problems": []}
+    assert closed == {"ok": True, "unused": [], "problems": [], "notes": []}
     assert client.fakes.opened == []
+
+
+def test_a_call_has_the_tools_and_the_results_of_its_last_message(client: Client) -> None:
+    fake = client.opened({"always": {"text": "a"}, "rules": "off"})
+    used = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}]}
+    result = {"toolUseId": "t1", "content": [{"text": "found"}]}
+    asked = [{"role": "user", "content": [{"text": "look"}]}, used]
+    tool = {"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}
+    exchange(fake, messages=[*asked, {"role": "user", "content": [{"toolResult": result}, {"text": "b"}]}])
+    exchange(fake, messages=asked, toolConfig={"tools": [tool]})
+    ask = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert [(call["toolNames"], call["toolResults"]) for call in ask] == [([], [result]), (["look"], [])]
 
 
 @pytest.mark.parametrize(
@@ -168,6 +180,7 @@ def test_a_call_tells_everything(client: Client) -> None:
         "messages": messages,
         "system": [{"text": "Be brief."}],
         "toolNames": ["look"],
+        "toolResults": [],
         "lastUserText": "What is it?",
         "body": {"messages": messages, "system": [{"text": "Be brief."}], "toolConfig": tools},
         "malformed": None,
@@ -217,7 +230,7 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
 
 def test_an_optional_reply_is_not_missed(client: Client) -> None:
     client.opened({"script": [{"text": "Still there?", "optional": True}, {"improvised": True, "optional": {}}]})
-    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": []}
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": [], "notes": []}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +260,7 @@ def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str)
 
 def test_no_call_can_be_kept_by_no_fake(client: Client) -> None:
     answer = client.post({"keep_calls": 0})
-    assert answer.message == "keep_calls=0; it is a whole number from 1, or null to keep all calls."
+    assert answer.message == "keep_calls is 0; it is a whole number from 1, or null to keep all calls."
     assert client.fakes.opened == []
 
 
@@ -326,7 +339,12 @@ def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None
 def test_what_is_allowed_is_no_problem_but_is_told(client: Client) -> None:
     fake = client.opened({"script": [{"text": "a"}] * 2, "unused": "allow", "unexpected": "allow"})
     exchange(fake, operation="invoke")
-    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": ['text "a"'] * 2, "problems": []}
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {
+        "ok": True,
+        "unused": ['text "a"'] * 2,
+        "problems": [],
+        "notes": [],
+    }
 
 
 def test_an_error_of_a_function_is_told_with_its_type_and_without_secrets(client: Client) -> None:
@@ -397,7 +415,7 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
     ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
     ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
-    ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
+    ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),
 ]  # fmt: skip
 
 WRONG_REPLIES: list[tuple[object, str]] = [
@@ -441,7 +459,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"reasoning": "a", "then": {"throttled": True}}, ".reasoning(then=<Reply ThrottlingException (429) "),
     ({"tool_uses": []}, ".tool_uses() has no tool. "),
     ({"tool_uses": ["a b"]}, ".tool_uses: content[0].toolUse.name is 'a b'; "),
-    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1]=5): it must be a dict, "),
+    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be a dict, "),
     ({"cited": []}, ".cited() has nothing to say. "),
     ({"cited": "a"}, '.cited is "a"; it must be a list.'),
     ({"cited": ["a", 5]}, ".cited[1] is 5; it must be a string or an object."),
@@ -457,16 +475,16 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"error": {"name": "X", "status": "418"}}, '.error.status is "418"; it must be a whole number.'),
     ({"throttled": None}, ".throttled is null; it must be an object with any of message, wording."),
     ({"throttled": {"massage": "x"}}, ".throttled has the unknown member \"massage\"; did you mean 'message'? "),
-    ({"context_overflow": "x"}, ".context_overflow(wording='x'): one of input_too_long, prompt_too_long, "),
+    ({"context_overflow": "x"}, '.context_overflow is "x": one of input_too_long, prompt_too_long, '),
     ({"invalid_model_id": "x"}, '.invalid_model_id is "x"; it must be true.'),
     ({"validation_error": True}, ".validation_error lacks 'message'; it takes message."),
     ({"model_error": {"original_status_code": 5}}, ".model_error: ModelErrorException.originalStatusCode is 5; "),
     ({"read_timeout": {"after": 1}}, '.read_timeout has the unknown member "after"; it takes no members.'),
     ({"text": "a", "times": "2"}, '.times is "2"; it must be a whole number.'),
-    ({"text": "a", "times": 0}, ".times(0): a reply is used a whole number of times, at least once."),
+    ({"text": "a", "times": 0}, ".times is 0: a reply is used a whole number of times, at least once."),
     ({"text": "a", "times": 1.5}, ".times is 1.5; it must be a whole number."),
     ({"text": "a", "paced": 0.2}, ".paced is 0.2; it must be an object with any of first, each."),
-    ({"text": "a", "paced": {"first": -1}}, ".paced(first=-1): a pause is a number of seconds, 0 or more."),
+    ({"text": "a", "paced": {"first": -1}}, ".paced.first is -1: a pause is a number of seconds, 0 or more."),
     ({"text": "a", "broken": "rest"}, '.broken.fault is "rest"; it must be the name of a fault (no_message_start, '),
     ({"text": "a", "broken": "connection_refused"}, '.broken.fault is "connection_refused"; it must be the name of a '),
     ({"text": "a", "broken": {"fault": {"name": "reset", "lasting": 1}}}, ".broken.fault: reset has no duration. "),
@@ -476,8 +494,8 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"text": "a", "broken": {"fault": {"nam": 1}}}, '.broken.fault has the unknown member "nam"; did you mean '),
     ({"text": "a", "broken": {"fault": "reset", "after": 50}}, ".broken(reset, after=50): this reply has 5 events; "),
     ({"text": "a", "fails_after": 3}, ".fails_after lacks 'exception'; it takes events, exception, message, strict."),
-    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after(9): this "),
-    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, ".fails_after(1, 'throttled'): 'thrott"),
+    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after is 9: this "),
+    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, ".fails_after: 'throttled' is not an exc"),
     ({"text": "a", "fails_after": {**THROTTLED, "self": 1}}, '.fails_after has the unknown member "self"; '),
     ({"throttled": True, "fails_after": THROTTLED}, ".fails_after: ThrottlingException (429) "),
 ]  # fmt: skip

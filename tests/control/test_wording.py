@@ -19,7 +19,7 @@ from tests.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIE
 
 PYTHON = re.compile(
     r"converse\.\w|pytest|\breply\.\w|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
-    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import "
+    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|always\(\)"
 )
 
 HELLO = [{"role": "user", "content": [{"text": "hello"}]}]
@@ -142,11 +142,34 @@ def test_the_same_problem_has_the_words_of_python_for_python(client: Client) -> 
     )
 
 
+def test_notes_are_told_once_and_have_no_python_in_them(client: Client) -> None:
+    uses = {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "rules": "warn"}
+    fake = client.opened(uses)
+    changes_the_history(client, fake)
+    exchange(fake, messages=BLANK)
+    exchange(fake, messages=BLANK)
+    path = f"/__converse/fakes/{fake.url.rpartition('/')[2]}"
+    state, closed = client.ask("GET", path).value, client.ask("DELETE", path).value
+    assert (closed["ok"], closed["problems"]) == (True, [])
+    assert closed["notes"] == state["notes"]
+    changed, refused = closed["notes"]
+    assert refused.startswith("Bedrock would refuse call 3: ")
+    assert 'open the fake with "history": "off"' in changed
+    assert not any(PYTHON.search(note) for note in closed["notes"])
+
+
 def wrong() -> Iterator[object]:
     yield from (body for body, _ in BROKEN_BODIES)
     yield from (body for body, _ in WRONG_BODIES)
     yield from ({"script": [value]} for value, _ in WRONG_REPLIES)
     yield {"keep_calls": 0}
+    yield {"always": {"error": "AccesDenied"}}
+    yield {"script": [{"text": "a", "times": 0}]}
+    yield {"always": {"context_overflow": "prompt_to_long"}}
+    yield {"when": [{"operation": "Convers", "always": {"text": "a"}}]}
+    yield {"always": {"throttled": 2}}
+    yield {"always": {"throttled": {"times": 2}}}
+    yield {"script": [{"tool_uses": [["now", {"a": 1}, 5]]}]}
     yield {"when": [{"operation": "CountTokens", "always": {"text": "a"}}]}
     yield {"when": [{"operation": "ApplyGuardrail", "always": {"text": "a"}}]}
     yield {"when": [{"operation": "InvokeModel", "always": {"text": "a"}}]}

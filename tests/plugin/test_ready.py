@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -18,8 +20,30 @@ from tests.plugin.test_serve import COMMAND, run, serving
 from tests.untraced import untraced
 
 
-@pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_the_file_is_there_while_it_serves(tmp_path: Path, by: signal.Signals, code: int) -> None:
+    with hangup(signal.SIG_DFL):
+        check_that_the_file_is_there(tmp_path, by, code)
+
+
+@contextmanager
+def hangup(handler: signal.Handlers) -> Generator[None]:
+    """Start processes with this handler of SIGHUP; `nohup` around this run would have it ignored."""
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_under_nohup_it_goes_on() -> None:
+    with hangup(signal.SIG_IGN), serving() as served:
+        served.process.send_signal(signal.SIGHUP)
+        assert httpx.get(f"{served.url}/__converse/fakes", trust_env=False).status_code == 200
+        assert served.end(signal.SIGTERM) == (143, "")
+
+
+def check_that_the_file_is_there(tmp_path: Path, by: signal.Signals, code: int) -> None:
     file = tmp_path / "ready.json"
     file.write_text('{"url": "http://127.0.0.1:1", "pid": 1}', encoding="utf-8")  # of one that was killed
     with serving("--ready-file", file) as served:

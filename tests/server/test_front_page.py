@@ -33,8 +33,19 @@ def test_a_browser_gets_a_page_whose_links_lead_somewhere(server: ConverseServer
 def test_it_is_no_call_of_a_fake(server: ConverseServer) -> None:
     fake = server.answer_all(reply.text("hi"))
     assert httpx.get(server.url, headers=BROWSER, trust_env=False).status_code == 200
+    assert httpx.get(f"{server.url}/favicon.ico", trust_env=False).status_code == 404
     assert not fake.calls.all
     assert not fake.endpoint.problems
+
+
+def test_the_url_of_a_fake_has_the_page_too(server: ConverseServer) -> None:
+    fake = server.script(reply.text("hi"))
+    for url in (fake.url, f"{fake.url}/"):
+        assert "a fake Amazon Bedrock" in httpx.get(url, headers=BROWSER, trust_env=False).text
+    assert not fake.calls.all
+    assert not fake.endpoint.problems
+    assert httpx.get(fake.url, trust_env=False).status_code == 404
+    assert len(fake.calls.all) == 1
 
 
 @pytest.mark.parametrize(

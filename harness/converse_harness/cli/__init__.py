@@ -41,13 +41,21 @@ _MODULES: Final = {"import": "import_", "new-test": "new_test"}
 
 
 class _Terminated(BaseException):
-    """Raised when the process receives SIGTERM."""
+    """Raised when the process receives one of the signals of _ENDING."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+_ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals after which commands clean up as after Ctrl-C. Windows has no SIGHUP."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code.
 
-    The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM.
+    The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
@@ -74,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.code if isinstance(error, CommandFailed) else 1
     except KeyboardInterrupt:
         return 130
-    except _Terminated:
-        return 128 + signal.SIGTERM
+    except _Terminated as terminated:
+        return 128 + terminated.number
     except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
         # At exit Python flushes stdout. On the closed pipe this would fail, and the exit code would become 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -88,16 +96,22 @@ def _module(command: str) -> Any:
 
 @contextmanager
 def _terminated_by_signal() -> Generator[None]:
-    """Raise _Terminated in the main thread on SIGTERM, so that commands clean up as after Ctrl-C."""
+    """Raise _Terminated in the main thread on SIGTERM and SIGHUP, so that commands clean up as after Ctrl-C.
+
+    A signal that is ignored, such as SIGHUP under `nohup`, stays ignored.
+    """
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        raise _Terminated
+        raise _Terminated(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can set signal handlers
         return
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = {each: handler for each in _ENDING if (handler := signal.getsignal(each)) != signal.SIG_IGN}
+    for each in before:
+        signal.signal(each, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -214,7 +214,7 @@ class Endpoint:
             self.problems.append(ChangedHistory("\n\n".join(texts) + "\n\n", KEEP_ANSWERS))
             return ()
         return [
-            Note(each.kind, f"{text}\n\n{KEEP_ANSWERS.python}", call.number)
+            Note(each.kind, f"{text}\n\n{KEEP_ANSWERS.python}", call.number, f"{text}\n\n{KEEP_ANSWERS.json}")
             for each, text in zip(changes, texts, strict=True)
         ]
 

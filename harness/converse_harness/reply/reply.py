@@ -68,8 +68,8 @@ class Reply:
         """
         if type(uses) is not int or uses < 1:
             raise ReplyError(
-                f"times({shown(uses)}): a reply is used a whole number of times, at least once. For any number use "
-                "always()."
+                f"times({shown(uses)}): a reply is used a whole number of times, at least once. For any number use ",
+                Advice("always().", '"always".'),
             )
         return replace(self, uses=uses)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from converse_harness.stream.http import Chunk, HttpResponse, Request
@@ -23,11 +24,20 @@ _PAGE: Final = b"""\
 """
 
 
-def is_for_people(request: Request) -> bool:
-    """Whether a browser asks for the server's own URL. No client of Bedrock does."""
-    path = request.target.partition("?")[0]
+def for_people(request: Request, prefixes: Collection[str] = ()) -> HttpResponse | None:
+    """Return the answer to what browsers ask for, and no client of Bedrock; None for every other request.
+
+    That is the page at the server's own URL and at those of its fakes, whose paths are `prefixes`; and the icon of a
+    site, which this server has not.
+    """
+    path = request.target.partition("?")[0].rstrip("/")
+    if request.method != "GET":
+        return None
+    if path == "/favicon.ico":
+        return HttpResponse(404, (("Content-Length", "0"), ("Connection", "keep-alive")), ())
     accepts = (value for name, value in request.headers if name.lower() == "accept")
-    return request.method == "GET" and path == "/" and any("text/html" in value for value in accepts)
+    asks = (not path or path in prefixes) and any("text/html" in value for value in accepts)
+    return front_page() if asks else None
 
 
 def front_page() -> HttpResponse:

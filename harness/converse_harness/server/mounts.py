@@ -19,7 +19,7 @@ from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
-from converse_harness.server.front_page import front_page, is_for_people
+from converse_harness.server.front_page import for_people
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
@@ -78,7 +78,7 @@ _CONTROL: Final = "/__converse"
 
 _NO_FAKE_THERE: Final = (
     "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
-    "(fake.url)."
+    "(fake.url). Over HTTP, POST /__converse/fakes opens one."
 )
 
 
@@ -134,8 +134,8 @@ class Mounts:
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
             return MountedAnswer(self, give, slow=True)
-        if is_for_people(request):
-            return MountedAnswer(self, lambda: PlainExchange(front_page()), slow=False)
+        if (page := for_people(request, self.fakes)) is not None:
+            return MountedAnswer(self, lambda: PlainExchange(page), slow=False)
         fake = self.fakes.get(prefix)
         if fake is not None:
             request = replace(request, target=request.target[len(prefix) :] or "/")

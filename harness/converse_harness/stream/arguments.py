@@ -91,8 +91,10 @@ def has_content(value: object) -> bool:
     return is_object(value) and "content" in value and "role" in value
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
     """Return the end of a sentence about an unknown name: a question if a known name is nearly the same, or a point.
+
+    `longer` is another form of the name that may be the nearly known one.
 
     >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
     ("; did you mean 'throttlingException'?", '.')

@@ -599,6 +599,7 @@ export type FakeState = {
   }>;
   unused: Unused;
   problems: Problems;
+  notes: Notes;
 };
 
 /** The open fakes. */
@@ -613,12 +614,19 @@ export type Unused = Array<string>;
 /** What must fail the test if it ended now, each as a whole message. */
 export type Problems = Array<string>;
 
+/**
+ * What is worth saying and fails no test, the first of each kind: that Bedrock may refuse a request, for instance, or
+ * would where `rules` is `warn`.
+ */
+export type Notes = Array<string>;
+
 /** What a fake says at its end. */
 export type ClosedFake = {
   /** Whether nothing must fail the test. */
   ok: boolean;
   unused: Unused;
   problems: Problems;
+  notes: Notes;
 };
 
 /** The calls to a fake. */
@@ -655,6 +663,8 @@ export type Call = {
   system: Array<Record<string, any>>;
   /** The names of the tools that were offered. */
   toolNames: Array<string>;
+  /** The tool results of the last message as they came, such as `{"toolUseId": "...", "content": [{"text": "18 °C"}]}`. */
+  toolResults: Array<Record<string, any>>;
   /** The text of the last user message that has any; empty if there is none. */
   lastUserText: string;
   /** The JSON object of the request; empty where there is none, or one of more than 100 levels. */

@@ -1,5 +1,5 @@
 // A fake Amazon Bedrock for each test, on one server of converse-harness. `converse-harness init vitest` wrote this file;
-// it is yours to change. It needs Node.js 20 or newer and the command `converse-harness` (pip install converse-harness).
+// it is yours to change. It needs Node.js 20 or newer and the command `converse-harness` of Python's package of that name.
 //
 //   test("answers", async (t) => {
 //     const fake = await fakeBedrock(t, { script: [{ text: "18 °C and sunny." }] });
@@ -30,8 +30,7 @@ export interface TestOfFake {
 
 /** Open a fake for a test, with its script and settings. It closes, and is checked, when the test ends. */
 export async function fakeBedrock(t: TestOfFake, body: NewFake = {}): Promise<Fake> {
-  const place = new Error();
-  Error.captureStackTrace(place, fakeBedrock);
+  const place = here(fakeBedrock);
   const fake = new Fake((await control("POST", "", body, place)) as OpenedFake, place);
   const close = () => fake.close({ failed: t.task?.result?.state === "fail" });
   if (t.onTestFinished) t.onTestFinished(close);
@@ -71,25 +70,30 @@ export class Fake {
 
   /** Add replies to the script. */
   async script(more: MoreReplies): Promise<void> {
-    await control("POST", `/${this.id}/script`, more, this.#place);
+    await control("POST", `/${this.id}/script`, more, here(this.script));
   }
 
   /** The calls so far; each attempt of a client is a call of its own. */
   async calls(): Promise<Call[]> {
+    const place = here(this.calls);
     const calls: Call[] = [];
     for (let after: number | null = 0; after !== null; ) {
-      const page = (await control("GET", `/${this.id}/calls?after=${after}`, undefined, this.#place)) as CallList;
+      const page = (await control("GET", `/${this.id}/calls?after=${after}`, undefined, place)) as CallList;
       calls.push(...page.calls);
       after = page.next;
     }
     return calls;
   }
 
-  /** Close the fake, and throw its problems, once. Of a test that `failed` already, unused replies are no problem. */
+  /**
+   * Close the fake, print its notes, and throw its problems, once. Of a test that `failed` already, unused replies are no
+   * problem.
+   */
   async close({ failed = false } = {}): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     const closed = (await control("DELETE", `/${this.id}?failed=${failed}`, undefined, this.#place)) as ClosedFake;
+    for (const note of closed.notes) console.warn(note);
     if (!closed.ok) throw at(this.#place, closed.problems.join("\n\n"));
   }
 }
@@ -98,7 +102,7 @@ export class Fake {
  * The retry strategy of the AWS SDK's standard mode, without its waits: for `retryStrategy` of a client. A client whose
  * `maxAttempts` differs from the SDK's default needs the number here as well.
  */
-export function withoutWaits(maxAttempts = Number(process.env.AWS_MAX_ATTEMPTS) || 3) {
+export function withoutWaits(maxAttempts = Number(process.env["AWS_MAX_ATTEMPTS"]) || 3) {
   const token = (count: number) => ({
     getRetryCount: () => count,
     getRetryDelay: () => 0,
@@ -139,9 +143,13 @@ export async function teardown(): Promise<void> {
   own = undefined;
 }
 
+const INSTALL =
+  "Install it: pip install 'converse-harness[server]'. " +
+  "Of a virtual environment: set CONVERSE_HARNESS=.venv/bin/converse-harness.";
+
 /** Start a server. It ends with this process, however that ends, because its input closes. */
 async function start(): Promise<Server> {
-  const command = process.env.CONVERSE_HARNESS ?? "converse-harness";
+  const command = process.env["CONVERSE_HARNESS"] ?? "converse-harness";
   const folder = await mkdtemp(join(tmpdir(), "converse-"));
   const file = join(folder, "ready.json");
   const child = spawn(command, ["serve", "--until-stdin-closes", "--ready-file", file], {
@@ -150,7 +158,7 @@ async function start(): Promise<Server> {
   let problem: string | undefined;
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-  child.on("error", (error) => (problem = `${error.message}. Install it: pip install converse-harness; or set CONVERSE_HARNESS`));
+  child.on("error", (error) => (problem = `${error.message}. ${INSTALL}`));
   child.on("close", (code) => (problem ??= `it ended with ${code}. ${said}`));
   try {
     for (;;) {
@@ -185,7 +193,14 @@ async function control(method: string, path: string, body: unknown, place: Error
   return answer;
 }
 
-/** An error that points to the line of the test that opened the fake. */
+/** The line of the test that calls this function. */
+function here(called: (...given: never[]) => unknown): Error {
+  const place = new Error();
+  Error.captureStackTrace(place, called);
+  return place;
+}
+
+/** An error that points to a line of the test: of the call that fails, or of the one that opened the fake. */
 function at(place: Error, message: string): Error {
   const error = new Error(message);
   error.stack = `Error: ${message}\n${place.stack?.split("\n").slice(1).join("\n") ?? ""}`;

@@ -37,6 +37,7 @@ from converse_harness.server.control.reading import (
     to_bytes,
 )
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
+from converse_harness.server.control.wording import conditions_in_json, setting_in_json
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
 
@@ -89,7 +90,7 @@ class ControlApi:
             check_settings(settings)
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
-            raise ControlRefused(error.in_json) from error
+            raise ControlRefused(setting_in_json(error.in_json)) from error
         for part in scripting:
             part.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
@@ -108,7 +109,7 @@ class ControlApi:
         fake.close()
         failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
         problems = [_problem_text(each) for each in failures]
-        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
+        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems, "notes": _notes(fake)}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Add the replies in the request body to a fake's script."""
@@ -273,6 +274,7 @@ def _call_json(call: Call) -> dict[str, Any]:
         "messages": conversation.get("messages", []),
         "system": conversation.get("system", []),
         "toolNames": call.tool_names,
+        "toolResults": _tool_results(conversation),
         "lastUserText": call.last_user_text,
         "body": {} if is_deeper(call.body, DEEPEST) else call.body,
         "malformed": call.malformed,
@@ -300,6 +302,12 @@ def _conversation(call: Call) -> Mapping[str, Any]:
     return call.body
 
 
+def _tool_results(conversation: Mapping[str, Any]) -> list[Any]:
+    """Return the tool results of the last message, unchanged."""
+    last = [*conversation.get("messages", ())][-1:]
+    return [block["toolResult"] for message in last for block in message.get("content", ()) if "toolResult" in block]
+
+
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
     """Return the state of an open fake as JSON."""
     script, calls = fake.endpoint.script, fake.calls.all
@@ -309,9 +317,10 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "environ": fake.environ,
         "calls": _dropped(calls) + len(calls),
         "dropped": _dropped(calls),
-        "script": [{"reply": what, "state": state} for what, state in describe(script)],
+        "script": [{"reply": conditions_in_json(what), "state": state} for what, state in describe(script)],
         "unused": _unused(fake),
         "problems": [_problem_text(problem) for problem in fake.failures()],
+        "notes": _notes(fake),
     }
 
 
@@ -320,8 +329,14 @@ def _unused(fake: ServerFake) -> list[str]:
     return [mask(slot.summary) for slot in fake.endpoint.script.unused()]
 
 
+def _notes(fake: ServerFake) -> list[str]:
+    """Return the fake's first note of each kind, in JSON's words, with secrets masked."""
+    first = {note.kind: note for note in reversed(fake.notes)}
+    return [mask(note.json or note.text) for note in fake.notes if first[note.kind] is note]
+
+
 def _problem_text(problem: Exception) -> str:
     """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
     if isinstance(problem, ConverseHarnessError):
-        return mask(problem.in_json)
+        return mask(conditions_in_json(problem.in_json))
     return mask(f"{type(problem).__name__}: {problem}")

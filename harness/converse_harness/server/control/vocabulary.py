@@ -6,6 +6,7 @@ The members are `case`, the functions of `reply` and the methods of Reply, with 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
+from converse_harness.server.control.wording import argument_in_json
 
 Form = Literal["value", "arguments"]
 """How the arguments of a Word, such as "text" or "error", are written in the JSON of a reply.
@@ -209,11 +211,23 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
             each: convert(value, named[each].annotation, under(path, each)) for each, value in beside.items()
         }
     if value is True or isinstance(value, dict):
-        return bind(word.function, {} if value is True else cast("dict[str, Any]", value), inside)
+        members_given = {} if value is True else cast("dict[str, Any]", value)
+        outside = [each for each in members_given if each in MODIFIERS and each not in named]
+        if outside and name in REPLIES:
+            raise ControlRefused(_stands_beside(inside, name, outside[0], members_given[outside[0]]))
+        return bind(word.function, members_given, inside)
     if value is None or not alone:
         takes = f"an object with any of {', '.join(named)}" if named else "true"
         raise ControlRefused(f"{inside} is {came(value)}; it must be {takes}.")
+    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES:
+        raise ControlRefused(_stands_beside(inside, name, "times", value))
     return bind(word.function, {alone: value}, inside)
+
+
+def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
+    """Return the error for a value of a member of MODIFIERS that is written inside the member `name` of REPLIES."""
+    like = json.dumps({name: True, modifier: value}, ensure_ascii=False)
+    return f'{path} has no member for this; "{modifier}" stands beside it, for instance {like}.'
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
@@ -223,11 +237,16 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
     if "it must be bytes" in text:
         text += " In JSON that is a string in base64."
+    text = argument_in_json(text, first(word.function), beside=word.form == "value")
     for start, place in word.places.items():
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
     beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
-    return f"{path}.{text}" if beside or text.startswith(f"{name}(") else f"{path}.{name}: {text}"
+    return (
+        f"{path}.{text}"
+        if beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
+        else f"{path}.{name}: {text}"
+    )
 
 
 SCRIPTING: Final = ("script", "when", "always")
@@ -299,7 +318,8 @@ def _when(value: object, path: str) -> ScriptPart:
         if always:
             queue.add(always, endless=True, by="always")
     except ReplyError as error:
-        raise ControlRefused(f"{path}: {error.in_json}") from error
+        text = argument_in_json(error.in_json, "", beside=True)
+        raise ControlRefused(f"{path}: {text}" if text == error.in_json else f"{path}.{text}") from error
     return ScriptPart(condition, replies, always)
 
 

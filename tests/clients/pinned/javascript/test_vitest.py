@@ -90,12 +90,13 @@ def block_with(text: str) -> str:
 def test_the_page(suite: Suite) -> None:
     suite.write("weather.test.ts", block_with("answers after two errors"))
     suite.write("readme.test.ts", *README)
+    suite.write("loop.test.ts", block_with("looks up the weather"))
     suite.write("vitest.config.ts", block_with("globalSetup"))
     status, output = suite.vitest()
-    assert (status, "2 passed" in output) == (0, True), output
+    assert (status, "3 passed" in output) == (0, True), output
     suite.write("unused.test.ts", block_with('for nobody" }] });\n'))
     status, output = suite.vitest()
-    assert (status, "1 failed | 2 passed" in output) == (1, True), output
+    assert (status, "1 failed | 3 passed" in output) == (1, True), output
     assert block_with("Error: 1 scripted reply was not used.") in output
     assert re.search(r"❯ unused\.test\.ts:5:9", output), output  # the line that opened the fake
 
@@ -250,6 +251,37 @@ def test_what_is_wrong_fails_its_own_test_in_words_of_json(suite: Suite) -> None
     assert not re.search(r"pytest|reply\.|converse\.script|converse\.always", output.replace(str(suite.folder), ""))
 
 
+PLACES = """\
+import { test } from "vitest";
+import { fakeBedrock } from "./converse";
+
+test("notes", async (t) => {
+  const fake = await fakeBedrock(t, { always: { text: "a" }, rules: "warn" });
+  const body = JSON.stringify({ messages: [{ role: "user", content: [{ text: " " }] }] });
+  for (let n = 0; n < 2; n++) await fetch(`${fake.url}/model/m/converse`, { method: "POST", body });
+});
+
+test("script", async (t) => {
+  const fake = await fakeBedrock(t);
+  await fake.script({ script: [{ txt: "a" } as never] });
+});
+
+test("calls", async (t) => {
+  const fake = await fakeBedrock(t, {});
+  await fake.close();
+  await fake.calls();
+});
+"""
+
+
+def test_notes_are_printed_and_an_error_points_to_its_own_line(suite: Suite) -> None:
+    suite.write("places.test.ts", PLACES)
+    status, output = suite.vitest()
+    assert (status, "2 failed | 1 passed" in output) == (1, True), output
+    assert output.count("Bedrock would refuse call 1: ") == 1, output
+    assert re.findall(r"❯ places\.test\.ts:(\d+):", output) == ["12", "18"], output
+
+
 def test_a_command_that_is_not_there_is_told(suite: Suite) -> None:
     suite.write("weather.test.ts", block_with("answers after two errors"))
     status, output = suite.vitest(CONVERSE_HARNESS="no-such-command")
@@ -297,9 +329,10 @@ test("vitest", async (t) => {
   new BedrockRuntimeClient({ ...fake.config, maxAttempts: 5 });
   const calls: Call[] = await fake.calls();
   const text: string | undefined = calls[0]?.lastUserText;
-  const result = calls[1]?.messages[2]?.content[0].toolResult;
+  const result = calls[1]?.messages[2]?.["content"][0].toolResult;
+  const content = calls[1]?.toolResults[0]?.["content"];
   const status: number = calls[0]!.status;
-  void [text, result, status];
+  void [text, result, content, status];
 });
 
 nodeTest("node", async (t) => {
@@ -351,17 +384,21 @@ test("what a fake is not", async (t) => {
 
 STRICT = (
     *("--noEmit", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--skipLibCheck"),
+    "--noPropertyAccessFromIndexSignature",
     *("--target", "es2022", "--module", "esnext", "--types", "node"),
 )
+
+
+LOOP = block_with("looks up the weather")
 
 
 @pytest.mark.parametrize("resolution", ["bundler", "nodenext"])
 def test_the_types_accept_right_use_and_refuse_wrong_use(suite: Suite, resolution: str) -> None:
     module = ("--module", "nodenext") if resolution == "nodenext" else ()
-    for name, text in (("types.ts", TYPES), ("many.test.ts", MANY), ("wrong.test.ts", WRONG)):
+    for name, text in (("types.ts", TYPES), ("many.test.ts", MANY), ("wrong.test.ts", WRONG), ("loop.test.ts", LOOP)):
         suite.write(name, text.replace('"./converse"', '"./converse.js"'))
     suite.write("package.json", '{"type": "module"}')
-    files = ("types.ts", "many.test.ts", "wrong.test.ts", "converse.ts")
+    files = ("types.ts", "many.test.ts", "wrong.test.ts", "loop.test.ts", "converse.ts")
     done = suite.run("tsc", *STRICT, *module, "--moduleResolution", resolution, "--erasableSyntaxOnly", *files)
     assert (done.returncode, done.stdout) == (0, "")
 
