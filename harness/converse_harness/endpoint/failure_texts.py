@@ -72,6 +72,12 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         "Where the model does accept it, or the test is about something else, open the\n"
         'fake with "rules": "off", or "warn".   More: converse-harness docs rules levels',
     ),
+    "malformed": Advice(
+        'Where the test is about this error: @pytest.mark.converse(unexpected="allow").   '
+        "More: converse-harness docs rules a-body-of-another-structure",
+        'Where the test is about this error, open the fake with "unexpected": "allow".   '
+        "More: converse-harness docs rules a-body-of-another-structure",
+    ),
     "unused": Advice(
         "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
         'the whole test: @pytest.mark.converse(unused="allow").   '
@@ -130,6 +136,16 @@ def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
     )
     python = _ADVICE["refused"].python.format(rule=refusal.rule.name)
     return RefusedRequest(text, Advice(python, _ADVICE["refused"].json))
+
+
+def malformed_request(call: Call) -> RefusedRequest:
+    """Return the error for a request whose body is not JSON, or has another structure than in AWS's model."""
+    text = mask(
+        f"Bedrock would refuse call {call.number}: {call.malformed}\n\n{_arrived([call])}\n"
+        "answered  400 SerializationException, at every level of rules: no reply fits such a body\n\n"
+        "Mend the request. "
+    )
+    return RefusedRequest(text, _ADVICE["malformed"])
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
