@@ -12,7 +12,7 @@ from converse_harness.bedrock.findings import is_number, shown
 from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
-from converse_harness.literals import StreamException
+from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -28,7 +28,7 @@ from converse_harness.reply.body import (
     written,
 )
 from converse_harness.stream.arguments import check_json, check_text, did_you_mean, wrong
-from converse_harness.stream.chunk import Run, events_of, message_runs
+from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import ERROR_NAME
 
@@ -266,16 +266,17 @@ class Reply:
         """Whether a fault makes the connection fail, so that no answer is sent at all."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
-    def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+    def events(self, family: FamilyName | Family | None = None) -> Iterator[dict[str, Any]]:
         """Return the events of the stream, without the frame of `fails_after` or `error_frame_after`.
 
         Unless the reply has exact `pieces`, deltas are cut as models of `family` cut them; without a family, or if a
         fault or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no
-        events.
+        events. `family` is a name, such as "claude", or a Family.
         """
+        cut_by = None if family is None else family_named("events", family)
         placement = self.order_breach
         if placement is None:
-            return self.unbroken_events(family)
+            return self.unbroken_events(cut_by)
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:

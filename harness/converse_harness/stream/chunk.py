@@ -123,7 +123,7 @@ def chunk(
         if not is_object(value):
             raise wrong("chunk", name, value, "it must be a dict, as in a metadata event of the AWS API.")
         bedrock.check(bedrock.member("ConverseStreamMetadataEvent", name).name, value, root=name, allowing=_MISSING)
-    cut_by = _family(family)
+    cut_by = family_named("chunk", family)
     given = pieces_by_block("chunk", pieces)
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     events = [*events_of(message_runs(message, pieces=given, family=cut_by, stop_reason=stop_reason))]
@@ -146,12 +146,13 @@ def _check_message(message: object) -> None:
         raise ReplyError(f"message.role is {shown(message.get('role'))}; it must be 'assistant', or 'user'.")
 
 
-def _family(family: object) -> Family:
+def family_named(call: str, family: object) -> Family:
+    """Return a Family, or the one of this name. Raises ReplyError for any other value; `call` is who got it."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
-    raise wrong("chunk", "family", family, f"it must be one of {', '.join(FAMILIES)}.")
+    raise wrong(call, "family", family, f"it must be one of {', '.join(FAMILIES)}.")
 
 
 def message_runs(
