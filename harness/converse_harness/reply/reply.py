@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, overload
 
@@ -29,7 +29,7 @@ from converse_harness.reply.body import (
 )
 from converse_harness.stream.arguments import check_json, check_text, did_you_mean, wrong
 from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
-from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.stream.grammar import ERROR_FRAME, is_exception
 from converse_harness.stream.http import ERROR_NAME
 
 
@@ -141,6 +141,8 @@ class Reply:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
+        if _fails(self.events()):
+            raise ReplyError(f"{self.summary}: a stream fails once. Leave out its exception, or leave out {by}.")
         unfinished = isinstance(self.body, EventsBody) and self.body.unfinished
         most = len(kinds) - (1 if strict and not unfinished else 0)
         if type(after) is not int or not 0 <= after <= most:
@@ -193,7 +195,14 @@ class Reply:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
             self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
-            return fault.placed(after, list(self.events()))
+            events = list(self.events())
+            placed = fault.placed(after, events)
+            if _fails(events) and not _fails(rearranged(placed, events)):
+                raise ReplyError(
+                    f"broken({fault.name}): {self.summary}: the exception at the end would be lost. Leave it out "
+                    "of the events, or take another fault."
+                )
+            return placed
         if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
@@ -243,9 +252,15 @@ class Reply:
     def check_sendable(self, transport: Transport | None) -> None:
         """Raise ReplyError for a fault that the transport cannot express, and for events that end too early."""
         if isinstance(self.body, EventsBody) and self.body.unfinished and self.failure is None:
+            count = len(self.body.events)
             raise StreamOrderError(
-                f"{self.body.unfinished} Add them, or let the stream fail there: "
-                f'.fails_after({len(self.body.events)}, "throttlingException").'
+                f"{self.body.unfinished} Add them, or write ",
+                Advice(
+                    f'.fails_after({count}, "throttlingException") to let the stream fail there, or '
+                    "reply.events(..., strict=False) to end it there.",
+                    f'"fails_after": {{"events": {count}, "exception": "throttlingException"}} to let the stream fail '
+                    'there, or "strict": false to end it there.',
+                ),
             )
         for placement in self.placements:
             able = placement.fault.transports
@@ -364,6 +379,10 @@ _PUBLIC: Final = (
     "times",
     "uses",
 )
+
+
+def _fails(events: Iterable[Mapping[str, Any]]) -> bool:
+    return any(is_exception(next(iter(each), "")) for each in events)
 
 
 def _check_name(call: str, name: str) -> None:
