@@ -370,7 +370,12 @@ def test_half_of_the_events_come_before_it_if_nothing_is_said() -> None:
 
 ONE = reply.text("one")
 NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
-    (ONE, "reset", {}, "broken('reset'): it must be a fault by its name, for instance faults.reset."),
+    (
+        ONE,
+        "cut_off",
+        {},
+        "broken('cut_off'): it must be a fault, such as faults.cut_off; faults.FAULTS has all by name.",
+    ),
     (ONE, faults.reset, {"after": 9}, "broken(reset, after=9): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": -1}, "broken(reset, after=-1): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": "1"}, "broken(reset, after='1'): this reply has 5 events; 0 to 5."),

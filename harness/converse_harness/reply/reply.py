@@ -10,6 +10,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.bedrock.findings import is_number, shown
 from converse_harness.errors import Advice, ReplyError, StreamOrderError
+from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.literals import FamilyName, StreamException
@@ -173,7 +174,10 @@ class Reply:
         'text "The answer is forty-two.", reset after 3 events'
         """
         if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-            raise ReplyError(f"broken({shown(fault)}): it must be a fault by its name, for instance faults.reset.")
+            name = fault if fault in list(FAULTS) else "reset"
+            raise ReplyError(
+                f"broken({shown(fault)}): it must be a fault, such as faults.{name}; faults.FAULTS has all by name."
+            )
         for placement in self.placements:
             if placement.fault.level == fault.level:
                 raise ReplyError(

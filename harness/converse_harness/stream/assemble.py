@@ -10,6 +10,7 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.findings import is_object, shown
 from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.literals import StopReason
 from converse_harness.stream.arguments import each_event
 from converse_harness.stream.grammar import StreamOrder, is_exception, kind
 from converse_harness.types.streaming import StreamEvent
@@ -25,11 +26,12 @@ class Response:
     """The content of a complete ConverseStream, as the members of AWS's ConverseResponse. Members not sent are None.
 
     `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
-    `additional` the additionalModelResponseFields document.
+    `additional` the additionalModelResponseFields document. At run time a recording may have a `stop_reason` of the
+    future, which is not in the type.
     """
 
     message: dict[str, Any]
-    stop_reason: str
+    stop_reason: StopReason
     usage: dict[str, Any] | None = None
     metrics: dict[str, Any] | None = None
     trace: dict[str, Any] | None = None
