@@ -7,7 +7,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from converse_harness import HttpxFake, RefusedRequest, Reply, reply
+from converse_harness import HttpxFake, RefusedRequest, Reply, UnexpectedCall, reply
 
 URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.amazon.nova-lite-v1%3A0/converse"
 NO_LIST: Final = b'{"messages":[{"role":"user","content":"hello"}]}'
@@ -45,3 +45,17 @@ def test_it_may_be_allowed() -> None:
     with HttpxFake(unexpected="allow") as fake:
         fake.always(reply.text("hi"))
         assert httpx.post(URL, content=NO_LIST).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/model/m/converse_stream", "The path of ConverseStream ends in /converse-stream, and this one in /converse_"),
+        ("/model/m/conversestream", "The path of ConverseStream ends in /converse-stream, and this one in /conversest"),
+        ("/model/m/nothing", None),
+    ],
+)
+def test_a_wrong_path_names_the_near_one(path: str, near: str | None) -> None:
+    with pytest.raises(UnexpectedCall) as failure, HttpxFake():
+        httpx.post(f"https://bedrock-runtime.us-east-1.amazonaws.com{path}", json={})
+    assert (near in str(failure.value)) if near else ("The path of" not in str(failure.value))

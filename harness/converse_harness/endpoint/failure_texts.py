@@ -12,6 +12,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
+from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
@@ -172,7 +173,7 @@ def unknown_operation(call: Call) -> UnexpectedCall:
     if call.operation is None:
         text = mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
-            f"{_arrived([call])}\n\n"
+            f"{_arrived([call])}\n\n{_near_path(call.request.target)}"
             "Look at the endpoint URL that the client was given: "
         )
         return UnexpectedCall(text, _ADVICE["other path"])
@@ -191,6 +192,14 @@ def unknown_operation(call: Call) -> UnexpectedCall:
         mask(f"{call.operation} is not scripted: the fake answers {answered}.\n\n{_arrived([call])}\n\n"),
         Advice(mask(no_handler(call.operation) or handled), _NOT_OVER_HTTP),
     )
+
+
+def _near_path(target: str) -> str:
+    """Return a sentence with the path of an operation whose last part is nearly that of the target; else nothing."""
+    last = target.partition("?")[0].rpartition("/")[2]
+    known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
+    close = nearest(last.replace("_", "-").lower(), known)
+    return f"The path of {known[close]} ends in /{close}, and this one in /{last}.\n" if close else ""
 
 
 def no_handler(operation: str) -> str | None:

@@ -173,10 +173,11 @@ class Reply:
         >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
         'text "The answer is forty-two.", reset after 3 events'
         """
-        if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-            name = fault if fault in list(FAULTS) else "reset"
+        given: object = fault  # tests are user code
+        if not isinstance(given, Fault):
+            name = given if given in list(FAULTS) else "reset"
             raise ReplyError(
-                f"broken({shown(fault)}): it must be a fault, such as faults.{name}; faults.FAULTS has all by name."
+                f"broken({shown(given)}): it must be a fault, such as faults.{name}; faults.FAULTS has all by name."
             )
         for placement in self.placements:
             if placement.fault.level == fault.level:
