@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, cast, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
@@ -173,7 +173,7 @@ class Reply:
         >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
         'text "The answer is forty-two.", reset after 3 events'
         """
-        given: object = fault  # tests are user code
+        given = cast("object", fault)  # tests are user code
         if not isinstance(given, Fault):
             name = given if given in list(FAULTS) else "reset"
             raise ReplyError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, TypeGuard, TypeVar
@@ -69,7 +69,7 @@ def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None
 
 
 @contextmanager
-def pieces_of_one(index: int) -> Iterator[None]:
+def pieces_of_one(index: int) -> Generator[None, None, None]:
     """In its block, an error about the pieces of the block with this index names the argument, without the index."""
     try:
         yield
