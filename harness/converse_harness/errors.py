@@ -56,7 +56,8 @@ class UnexpectedCall(CallError):
 class RefusedRequest(CallError):
     """A request arrived that Bedrock would refuse.
 
-    The message contains the rule, the path in the request, Bedrock's own message and the evidence.
+    The message contains the rule, the path in the request, Bedrock's own message and the evidence. For a body that is
+    not JSON, or of another structure than in AWS's model, it contains the place and what is allowed there.
     """
 
 

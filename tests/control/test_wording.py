@@ -70,6 +70,10 @@ PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {
         lambda client, fake: exchange(fake),
     ),
     "refused": ({"always": {"text": "a"}}, lambda client, fake: exchange(fake, messages=BLANK)),
+    "malformed": (
+        {"always": {"text": "a"}},
+        lambda client, fake: ask(client, fake, "/model/m/converse", body={"messages": "hello"}),
+    ),
     "unused": ({"script": [{"text": "a"}, {"throttled": True, "times": 2}]}, lambda client, fake: None),
     "other operations": ({}, calls_anything_else),
     "history": (

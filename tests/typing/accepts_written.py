@@ -96,6 +96,7 @@ def mappings(converse: Fake, call: Call) -> None:
     )
     answered: Response = assemble(events)
     reply.response(answered)
+    reply.message(*answered.message["content"], stop_reason=answered.stop_reason)
     if call.response is not None:
         reply.response(call.response)
     chunk(message, usage=usage, metrics=metrics, family="claude", stop_reason=answered.stop_reason)

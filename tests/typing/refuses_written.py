@@ -34,3 +34,5 @@ reply.response(5)  # error
 reply.response("a")  # error
 reply.events("a")  # error
 reply.message("a")  # error
+reply.text("a").events("gpt")  # error
+reply.text("a").broken("cut_off")  # error

@@ -50,7 +50,7 @@ def test_the_pieces_of_a_tool_input_may_be_any_json_of_it(
 def test_pieces_that_are_not_the_input_are_refused(pieces: Sequence[str]) -> None:
     with pytest.raises(ReplyError) as caught:
         reply.tool_use("look_up", CITY, pieces=pieces)
-    assert str(caught.value) == f"pieces[0] is {pieces!r}; joined they must be the block's text, {TEXT!r}."
+    assert str(caught.value) == f"pieces is {pieces!r}; joined they must be the block's text, {TEXT!r}."
 
 
 @pytest.mark.parametrize("reason", [reason for reason in CUT_OFF if reason in bedrock.enum("StopReason")])
@@ -172,5 +172,5 @@ def test_without_strict_what_is_known_must_still_be_right(block: Any, told: str)
 def test_a_tool_without_input_may_have_no_delta() -> None:
     kinds = [next(iter(event)) for event in reply.tool_use("now", pieces=[]).events()]
     assert kinds == ["messageStart", "contentBlockStart", "contentBlockStop", "messageStop", "metadata"]
-    with pytest.raises(ReplyError, match=r"pieces\[0\] is \[\]; joined they must be"):
+    with pytest.raises(ReplyError, match=r"pieces is \[\]; joined they must be"):
         reply.tool_use("now", {"zone": "UTC"}, pieces=[])

@@ -331,11 +331,13 @@ def _check_question(target: Target) -> None:
                 f'The consumer called {call.operation}, and the contract has `operation = "{target.operation}"`. Let '
                 f'the adapter ask so, or say `operation = "{call.operation}"`.'
             )
-    if asked and asked[0].refusal is not None:
-        refusal = asked[0].refusal
+    refusal, why = (asked[0].refusal, asked[0].malformed) if asked else (None, None)
+    if refusal is not None:
+        why = f"by the rule {refusal.rule.name}: {refusal.message}"
+    if why is not None:
         raise SetUpFailed(
-            f"Bedrock refuses the consumer's question, by the rule {refusal.rule.name}: {refusal.message} That is no "
-            "verdict on what it makes of answers; let the adapter ask what Bedrock answers."
+            f"Bedrock refuses the consumer's question, {why} That is no verdict on what it makes of answers; let the "
+            "adapter ask what Bedrock answers."
         )
 
 

@@ -264,6 +264,7 @@ class Endpoint:
                 return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
             return self._refused(call, refusal.message, refusal.rule.error)
         if call.malformed is not None:
+            self.problems.append(failure_texts.malformed_request(call))
             return self._refused(call, call.malformed, "SerializationException")
         handler = self.handlers.get(call.operation or "")
         if handler is not None:

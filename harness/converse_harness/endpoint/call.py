@@ -312,7 +312,8 @@ class Call:
         """The answer in one line: HTTP status, a summary of the answer, and the outcome."""
         said = self.summary
         if not said:
-            refused = f"refused: {self.refusal.rule.name}" if self.refusal is not None else "no reply"
+            why = self.malformed if self.refusal is None else self.refusal.rule.name
+            refused = "no reply" if why is None else f"refused: {why}"
             said = "not from the script" if self.status == _OK else refused
         return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
 

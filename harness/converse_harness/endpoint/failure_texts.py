@@ -12,6 +12,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
+from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
@@ -69,8 +70,15 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         'Where the test is about this refusal: with converse.refuses("{rule}"): ...\n'
         'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   '
         "More: converse-harness docs rules expected-refusals",
-        'Where the test is about this refusal, open the fake with "unexpected": "allow". Where the model does accept\n'
-        'it, or the test is about something else: "rules": "off", or "warn".   More: converse-harness docs rules levels',
+        'Where the test is about this refusal, open the fake with "unexpected": "allow". Where the model does\n'
+        'accept it, or the test is about something else: "rules": "off", or "warn".   '
+        "More: converse-harness docs rules levels",
+    ),
+    "malformed": Advice(
+        'Where the test is about this error: @pytest.mark.converse(unexpected="allow").   '
+        "More: converse-harness docs rules a-body-of-another-structure",
+        'Where the test is about this error, open the fake with "unexpected": "allow".   '
+        "More: converse-harness docs rules a-body-of-another-structure",
     ),
     "unused": Advice(
         "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
@@ -138,6 +146,16 @@ def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
     return RefusedRequest(text, Advice(python, _ADVICE["refused"].json))
 
 
+def malformed_request(call: Call) -> RefusedRequest:
+    """Return the error for a request whose body is not JSON, or has another structure than in AWS's model."""
+    text = mask(
+        f"Bedrock would refuse call {call.number}: {call.malformed}\n\n{_arrived([call])}\n"
+        "answered  400 SerializationException, at every level of rules: no reply fits such a body\n\n"
+        "Mend the request. "
+    )
+    return RefusedRequest(text, _ADVICE["malformed"])
+
+
 def noted_request(call: Call, refusal: Refusal) -> str:
     """Return the note about a request that Bedrock would or may refuse, although the fake answered it."""
     would = "may" if refusal.rule.verdict == "note" else "would"
@@ -162,7 +180,7 @@ def unknown_operation(call: Call) -> UnexpectedCall:
     if call.operation is None:
         text = mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
-            f"{_arrived([call])}\n\n"
+            f"{_arrived([call])}\n\n{_near_path(call.request.target)}"
             "Look at the endpoint URL that the client was given: "
         )
         return UnexpectedCall(text, _ADVICE["other path"])
@@ -184,6 +202,14 @@ def unknown_operation(call: Call) -> UnexpectedCall:
         first = f"{call.operation} is not answered: {reason}"
     advice = Advice(mask(no_handler(call.operation) or handled), in_json)
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n\n"), advice)
+
+
+def _near_path(target: str) -> str:
+    """Return a sentence with the path of an operation whose last part is nearly that of the target; else nothing."""
+    last = target.partition("?")[0].rpartition("/")[2]
+    known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
+    close = nearest(last.replace("_", "-").lower(), known)
+    return f"The path of {known[close]} ends in /{close}, and this one in /{last}.\n" if close else ""
 
 
 def no_handler(operation: str) -> str | None:

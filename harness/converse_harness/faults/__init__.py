@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from converse_harness.faults.model import Fault
+from converse_harness.faults.model import Fault as Fault
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.faults.response import RESPONSE_FAULTS
 from converse_harness.imports import no_such_name

@@ -84,8 +84,9 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
 
-    The fake of the fixture `converse` answers first with the case's replies and then with "OK.". The fixture's value is
-    the Case: `name`, `sentence`, `required`. `-k overflow` selects cases by name, and so does
+    The fake of the fixture `converse`, or of `converse_httpx` if the test uses this one instead, answers first with the
+    case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k overflow`
+    selects cases by name, and so does
     `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
     A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.
     """

@@ -14,7 +14,14 @@ from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_flag, check_optional_text, check_text, did_you_mean, texts
+from converse_harness.stream.arguments import (
+    check_flag,
+    check_optional_text,
+    check_text,
+    did_you_mean,
+    pieces_of_one,
+    texts,
+)
 
 _MADE_BY: Final = {"BLOCKED": "guardrail_blocked", "ANONYMIZED": "guardrail_masked", "NONE": "guardrail_passed"}
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
@@ -173,7 +180,8 @@ def _answer(
     stop_reason: StopReason = "guardrail_intervened",
 ) -> Reply:
     given = None if pieces is None else {0: texts("guardrail", "pieces", pieces)}
-    return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
+    with pieces_of_one(0):
+        return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
 
 
 def _assess(

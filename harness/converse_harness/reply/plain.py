@@ -13,7 +13,7 @@ from converse_harness.literals import StopReason
 from converse_harness.reply.body import USUAL_SIGNATURE, MessageBody
 from converse_harness.reply.messages import answer, message
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_optional_text, check_text, texts, wrong
+from converse_harness.stream.arguments import check_optional_text, check_text, pieces_of_one, texts, wrong
 from converse_harness.types.citations import Citation
 from converse_harness.types.event_loop import Usage
 
@@ -40,7 +40,8 @@ def text(
     <Reply text "18 °C and sunny.">
     """
     check_text("text", text=text)
-    return message({"text": text}, stop_reason=stop_reason, usage=usage, pieces=_pieces("text", 0, pieces))
+    with pieces_of_one(0):
+        return message({"text": text}, stop_reason=stop_reason, usage=usage, pieces=_pieces("text", 0, pieces))
 
 
 @overload
@@ -97,14 +98,15 @@ def tool_use(
     if id is not None:
         tool["toolUseId"] = id
     before = _text_before("tool_use", text)
-    return message(
-        *before,
-        {"toolUse": tool},
-        stop_reason=stop_reason,
-        usage=usage,
-        pieces=_pieces("tool_use", len(before), pieces),
-        strict=strict,
-    )
+    with pieces_of_one(len(before)):
+        return message(
+            *before,
+            {"toolUse": tool},
+            stop_reason=stop_reason,
+            usage=usage,
+            pieces=_pieces("tool_use", len(before), pieces),
+            strict=strict,
+        )
 
 
 def tool_uses(
@@ -172,7 +174,8 @@ def reasoning(
     options = rest.options if usage is None else {**rest.options, "usage": usage}
     moved: dict[int, Sequence[str]] = {index + 1: each for index, each in (rest.pieces or {}).items()}
     moved |= _pieces("reasoning", 0, pieces) or {}
-    return answer((block, *rest.content), rest.stop_reason, options, pieces=moved or None, strict=rest.strict)
+    with pieces_of_one(0):
+        return answer((block, *rest.content), rest.stop_reason, options, pieces=moved or None, strict=rest.strict)
 
 
 def cited(

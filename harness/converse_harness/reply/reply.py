@@ -10,10 +10,9 @@ from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.bedrock.findings import is_number, shown
 from converse_harness.errors import Advice, ReplyError, StreamOrderError
-from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
-from converse_harness.literals import StreamException
+from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -28,10 +27,10 @@ from converse_harness.reply.body import (
     summarize_body,
     written,
 )
+from converse_harness.reply.methods import check_count, check_name, fails, no_fault
 from converse_harness.stream.arguments import check_json, check_text, did_you_mean, wrong
-from converse_harness.stream.chunk import Run, events_of, message_runs
+from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME
-from converse_harness.stream.http import ERROR_NAME
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +113,7 @@ class Reply:
                 f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
                 Advice("pass strict=False.", 'add "strict": false.'),
             )
-        _check_name(call, exception)
+        check_name(call, exception)
         shape = exception[:1].upper() + exception[1:]
         body = {"message": usual(shape) if message is None else message, **members}
         if strict:
@@ -134,7 +133,7 @@ class Reply:
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
         'text "The answer is forty-two.", InternalFailure after 3 events'
         """
-        _check_name(f"error_frame_after({shown(events)}, {shown(code)})", code)
+        check_name(f"error_frame_after({shown(events)}, {shown(code)})", code)
         said = {"code": code, "message": usual(code) if message is None else message}
         check_text("error_frame_after", message=said["message"])
         if not said["message"]:
@@ -146,9 +145,11 @@ class Reply:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
+        if fails(self.events()):
+            raise ReplyError(f"{self.summary}: a stream fails once. Leave out its exception, or leave out {by}.")
         unfinished = isinstance(self.body, EventsBody) and self.body.unfinished
         most = len(kinds) - (1 if strict and not unfinished else 0)
-        _check_count(f"{by}({shown(after)})", after)
+        check_count(f"{by}({shown(after)})", after)
         if not 0 <= after <= most:
             raise ReplyError(
                 f"{by}({shown(after)}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
@@ -177,9 +178,9 @@ class Reply:
         'text "The answer is forty-two.", reset after 3 events'
         """
         if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-            raise ReplyError(f"broken({shown(fault)}): {_no_fault(fault)}")
+            raise ReplyError(f"broken({shown(fault)}): {no_fault(fault)}")
         if after is not None:
-            _check_count(f"broken({fault.name}, after={shown(after)})", after)
+            check_count(f"broken({fault.name}, after={shown(after)})", after)
         for placement in self.placements:
             if placement.fault.level == fault.level:
                 raise ReplyError(
@@ -201,7 +202,14 @@ class Reply:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
             self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
-            return fault.placed(after, list(self.events()))
+            events = list(self.events())
+            placed = fault.placed(after, events)
+            if fails(events) and not fails(rearranged(placed, events)):
+                raise ReplyError(
+                    f"broken({fault.name}): {self.summary}: the exception at the end would be lost. Leave it out "
+                    "of the events, or take another fault."
+                )
+            return placed
         if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
@@ -251,9 +259,15 @@ class Reply:
     def check_sendable(self, transport: Transport | None) -> None:
         """Raise ReplyError for a fault that the transport cannot express, and for events that end too early."""
         if isinstance(self.body, EventsBody) and self.body.unfinished and self.failure is None:
+            count = len(self.body.events)
             raise StreamOrderError(
-                f"{self.body.unfinished} Add them, or let the stream fail there: "
-                f'.fails_after({len(self.body.events)}, "throttlingException").'
+                f"{self.body.unfinished} Add them, or write ",
+                Advice(
+                    f'.fails_after({count}, "throttlingException") to let the stream fail there, or '
+                    "reply.events(..., strict=False) to end it there.",
+                    f'"fails_after": {{"events": {count}, "exception": "throttlingException"}} to let the stream fail '
+                    'there, or "strict": false to end it there.',
+                ),
             )
         for placement in self.placements:
             able = placement.fault.transports
@@ -274,16 +288,17 @@ class Reply:
         """Whether a fault makes the connection fail, so that no answer is sent at all."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
-    def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+    def events(self, family: FamilyName | Family | None = None) -> Iterator[dict[str, Any]]:
         """Return the events of the stream, without the frame of `fails_after` or `error_frame_after`.
 
         Unless the reply has exact `pieces`, deltas are cut as models of `family` cut them; without a family, or if a
         fault or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no
-        events.
+        events. `family` is a name, such as "claude", or a Family.
         """
+        cut_by = None if family is None else family_named("events", family)
         placement = self.order_breach
         if placement is None:
-            return self.unbroken_events(family)
+            return self.unbroken_events(cut_by)
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
@@ -373,25 +388,3 @@ _PUBLIC: Final = (
     "times",
     "uses",
 )
-
-
-def _no_fault(given: object) -> str:
-    if isinstance(given, str) and given in FAULTS:
-        return f"this is the name of a fault. Write it without quotes: broken(faults.{given})."
-    near = did_you_mean(given, FAULTS) if isinstance(given, str) else "."
-    return f"it must be a fault, for instance faults.reset{near}"
-
-
-def _check_count(call: str, after: object) -> None:
-    if type(after) is not int:
-        raise ReplyError(
-            f"{call}: a position in a stream is a whole number of events; this is of the type {type(after).__name__}."
-        )
-
-
-def _check_name(call: str, name: str) -> None:
-    if type(name) is not str or not ERROR_NAME.fullmatch(name):
-        raise ReplyError(
-            f"{call}: its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the "
-            "header x-amzn-ErrorType."
-        )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, TypeGuard, TypeVar
 
@@ -65,6 +66,18 @@ def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None
             call, "pieces", value, 'it must be a dict of the index of a block and its deltas, such as {0: ["Hi", "!"]}.'
         )
     return {index: texts(call, f"pieces[{index}]", given) for index, given in value.items()}
+
+
+@contextmanager
+def pieces_of_one(index: int) -> Generator[None, None, None]:
+    """In its block, an error about the pieces of the block with this index names the argument, without the index."""
+    try:
+        yield
+    except ReplyError as error:
+        name = f"pieces[{index}] is "
+        if str(error).startswith(name):
+            raise ReplyError(str(error).replace(name, "pieces is ", 1)) from None
+        raise
 
 
 def copied(path: str, value: _Value) -> _Value:

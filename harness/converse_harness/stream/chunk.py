@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from converse_harness import bedrock
 from converse_harness.bedrock import cutting
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
-from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.arguments import check_optional_text, pieces_by_block, wrong
@@ -35,6 +35,10 @@ _VALUES: Final = frozenset(bedrock.FindingKind) - {
     bedrock.FindingKind.UNION,
 }
 """Kinds of mistakes that do not keep a message from being cut."""
+
+_MISSING: Final = (bedrock.FindingKind.REQUIRED,)
+
+_ROLES: Final = ("assistant", "user")
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons of a message that was cut off; the cut may be in the middle of a tool's input."""
@@ -101,7 +105,7 @@ def chunk(
     maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
     cut off a tool use at the end of the message, the pieces of this tool use may be incomplete. `family` decides how
     other blocks are cut (`"claude"`, `"nova"`, ...); `usage` and `metrics` default to estimates. Raises ReplyError for
-    a block that cannot be streamed, and for a message that is none of the AWS API.
+    a block that cannot be streamed, and for a message, stop reason, usage or metrics that AWS's model does not allow.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -111,10 +115,15 @@ def chunk(
     """
     _check_message(message)
     check_optional_text("chunk", stop_reason=stop_reason)
+    if stop_reason is not None:
+        bedrock.check("StopReason", stop_reason, root="stop_reason")
     for name, value in (("usage", usage), ("metrics", metrics)):
-        if value is not None and not is_object(value):
+        if value is None:
+            continue
+        if not is_object(value):
             raise wrong("chunk", name, value, "it must be a dict, as in a metadata event of the AWS API.")
-    cut_by = _family(family)
+        bedrock.check(bedrock.member("ConverseStreamMetadataEvent", name).name, value, root=name, allowing=_MISSING)
+    cut_by = family_named("chunk", family)
     given = pieces_by_block("chunk", pieces)
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     events = [*events_of(message_runs(message, pieces=given, family=cut_by, stop_reason=stop_reason))]
@@ -133,14 +142,17 @@ def _check_message(message: object) -> None:
     )
     if all(kind in STREAMABLE for kind in kinds):
         bedrock.check("Message", message, root="message", allowing=_VALUES)
+    if is_object(message) and message.get("role") not in _ROLES:
+        raise ReplyError(f"message.role is {shown(message.get('role'))}; it must be 'assistant', or 'user'.")
 
 
-def _family(family: object) -> Family:
+def family_named(call: str, family: object) -> Family:
+    """Return a Family, or the one of this name. Raises ReplyError for any other value; `call` is who got it."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
-    raise wrong("chunk", "family", family, f"it must be one of {', '.join(FAMILIES)}.")
+    raise wrong(call, "family", family, f"it must be one of {', '.join(FAMILIES)}.")
 
 
 def message_runs(
@@ -356,6 +368,8 @@ def _cut_block(
             return None, [dict(block)]
         case _:
             name = next(iter(block), None)
+            if name in STREAMABLE:  # its members are not those of the shape, which a caller with strict=False allows
+                bedrock.check("ContentBlock", block, root=f"content[{index}]")
             raise ReplyError(
                 f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "
                 f"Streamable: {', '.join(STREAMABLE)}."

@@ -216,8 +216,11 @@ class StreamOrder:
         index = _members(event, name).get("contentBlockIndex")
         if type(index) is not int or index != self.block:
             which = "the open block" if self.state != "message" else "the next block"
+            came = f"{index!r}" if type(index) is int else f"{index!r}, which is no int but a {type(index).__name__}"
+            if index is None:
+                came = "None, or none"
             raise StreamOrderError(
-                f"events[{self.position}] {name} has contentBlockIndex {index!r}; {which} is {self.block}: blocks are "
+                f"events[{self.position}] {name} has contentBlockIndex {came}; {which} is {self.block}: blocks are "
                 "numbered from 0 and never interleave."
             )
 

@@ -180,7 +180,7 @@ def read_reply(value: object, path: str) -> Made:
         try:
             made.check_sendable("server")
         except ReplyError as error:
-            raise ControlRefused(f"{path}.{word}: {error}") from error
+            raise ControlRefused(f"{path}.{word}: {error.in_json}") from error
     return made
 
 
