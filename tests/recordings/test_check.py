@@ -71,7 +71,7 @@ def test_faults_that_are_meant_are_listed_and_are_no_finding(capsys: pytest.Capt
     Path("x.jsonl").write_text(text(HEADER, {**CALL, "faults": ["no start"]}, HEAD, TEXT))
     assert check(capsys, "x.jsonl") == (
         0,
-        "x.jsonl:2: fault: no start\n1 recording, 1 exchange: nothing found; 1 fault that is meant\n",
+        "x.jsonl:2: fault: no start\n1 recording, 1 exchange: nothing found; 1 fault that its recording names\n",
     )
 
 

@@ -123,7 +123,7 @@ REDACT: Final[Arguments] = {
         "action": "append",
         "default": [],
         "help": "'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be "
-        "given again); account ids and the signatures of URLs are replaced always, and other secrets refused",
+        "given again); account ids are replaced and secrets masked without a rule",
     }
 }
 
