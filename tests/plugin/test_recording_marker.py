@@ -580,5 +580,8 @@ def test_a_conflict_of_git_ends_with_the_command_that_records_again(upstream: Up
     result = upstream.replay()
     assert not result.parseoutcomes().get("passed")
     result.stdout.fnmatch_lines(
-        ["*this line is a conflict marker of git*", '*    pytest --converse-record=all "test_a.py::test_city[[]Bern[]]"']
+        [
+            "*this line is a conflict marker of git*",
+            '*    pytest --converse-record=all "test_a.py::test_city[[]Bern[]]"',
+        ]
     )

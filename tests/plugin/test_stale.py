@@ -63,8 +63,12 @@ def test_nothing_is_told_where_nothing_differs(changed: Upstream) -> None:
 def test_or_it_fails_the_test(changed: Upstream) -> None:
     result = changed.replay("--converse-stale=fail")
     result.assert_outcomes(passed=1, failed=1)
+    result.stdout.no_fnmatch_line("*frames.py*")
     result.stdout.fnmatch_lines(
         [
+            "*_ test_trip _*",
+            "",
+            ">*def test_trip():",
             "E*StaleRequests: 4 of 4 requests differ from recordings/test_a/test_trip.jsonl, which answered them.",
             "E*",
             "E*differs   - recorded, + arrived",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -230,7 +231,8 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
         return _opened(item, tally)
     except ConverseHarnessError as error:
         notes: list[str] = getattr(error, "__notes__", [])
-        problem = "\n".join([str(error), *notes])
+        text = re.sub(r"^recording\((?=\w+=)", f"@pytest.mark.{MARKER}(", str(error))
+        problem = "\n".join([text, *notes])
     pytest.fail(problem, pytrace=False)
 
 
