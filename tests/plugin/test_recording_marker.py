@@ -585,3 +585,19 @@ def test_a_conflict_of_git_ends_with_the_command_that_records_again(upstream: Up
             '*    pytest --converse-record=all "test_a.py::test_city[[]Bern[]]"',
         ]
     )
+
+
+def test_a_name_that_begins_with_the_folder_of_recordings(upstream: Upstream) -> None:
+    upstream.project.makepyfile(
+        """
+        import pytest
+        from agent import ask
+
+        @pytest.mark.converse_recording("recordings/trips/bern")
+        def test_trip():
+            ask("a")
+        """
+    )
+    said = "*converse_recording('recordings/trips/bern'): names are below recordings/ already; write 'trips/bern'."
+    upstream.record().stdout.fnmatch_lines([said])
+    assert upstream.files == []

@@ -120,7 +120,14 @@ class Tally:
     def path_of(self, item: pytest.Item, name: object = None) -> Path:
         """Return the path of a test's recording. Raises ReplyError for an invalid name."""
         if name is not None:
-            return folder(item.config) / given_path(name)
+            path = folder(item.config) / given_path(name)
+            twice = f"{folder(item.config).name}/"
+            if str(name).startswith(twice) and not path.parent.exists():
+                raise ReplyError(
+                    f"@pytest.mark.{MARKER}({name!r}): names are below {twice} already; write "
+                    f"{str(name).removeprefix(twice)!r}."
+                )
+            return path
         path = self._spell(item)
         twins = len(self._spellings[str(path).lower()]) > 1 or any(map(_has_twin, item.listchain()))
         return folder(item.config) / (_usual_path(item, has_twin=True) if twins else path)

@@ -296,7 +296,7 @@ def recording(
     try:
         session = open_file(where)
     except OSError as error:
-        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
+        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.{_elsewhere(where)}") from error
     for exchange in session.exchanges if session.has_masks else ():
         with suppress(DamagedRecording):  # an invalid exchange raises when it is used
             for place in filter(_IS_EXACT.search, exchange.masked):
@@ -306,6 +306,15 @@ def recording(
                     stacklevel=2,
                 )
     return Recording(where, session, match, factor, redaction=redaction, ignored=ignored)
+
+
+def _elsewhere(path: Path) -> str:
+    """Where a file that is not there was looked for, and where it is."""
+    if path.is_absolute() or path.exists():
+        return ""
+    below = Path("recordings", path)
+    there = f" There is {below.as_posix()}: give that." if below.is_file() else ""
+    return f" A path is relative to the working directory, {Path.cwd()}.{there}"
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
