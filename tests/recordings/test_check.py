@@ -225,9 +225,9 @@ def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], capsys: pytest.C
     assert ended.value.code == 2
     said = capsys.readouterr().err.splitlines()[-1]
     if arguments == ("missing",):
-        assert said == "converse-harness: error: missing: is not there"
+        assert said == "converse-harness check: error: missing: is not there"
     if arguments == ("empty",):
-        assert said == "converse-harness: error: empty: there is no recording (*.jsonl) in it"
+        assert said == "converse-harness check: error: empty: there is no recording (*.jsonl) in it"
 
 
 def test_it_runs_as_a_command_and_is_plain_in_a_pipe(folder: Path) -> None:

@@ -56,7 +56,14 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""The pytest options with which some tests do not run. With one of them it is unknown which recordings are unused."""
+"""The attributes of pytest's options with which some tests do not run.
+
+With one of them it is unknown which recordings are unused.
+"""
+
+
+_OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr": "-m"}
+"""Attribute -> option, as it is typed, where its name is another."""
 
 
 class Tally:
@@ -274,7 +281,7 @@ class Tally:
         config = self._config
         narrowed = [name for name in _NARROWING if getattr(config.option, name, None)]
         if narrowed:
-            return f"an option left out tests: {narrowed[0]}"
+            return f"an option left out tests: {_OPTIONS.get(narrowed[0], '--' + narrowed[0].replace('_', '-'))}"
         if not self._whole:
             return "tests were deselected, or a module was skipped or could not be imported"
         start, root = config.invocation_params.dir, config.rootpath
