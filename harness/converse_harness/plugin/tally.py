@@ -248,10 +248,13 @@ class Tally:
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
+        commands = set[str]()
         for path in unused:
             aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
             test, command = self.moves.get(shown(self._config, path), ("", ""))
-            moved = f": it matches {test}, which has none. If that was renamed: {command}" if test else ""
+            how = "by the same command" if command in commands else f"if that was renamed: {command}"
+            moved = f": it matches {test}, which has none; {how}" if test else ""
+            commands.add(command)
             yield f"    {shown(self._config, path)}{aside}{moved}"
 
     def unused(self, *, failed: bool = False) -> list[Path]:
