@@ -37,7 +37,7 @@ from converse_harness.recordings.stale import places_of, played
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.reply import Reply
+    from converse_harness.reply.reply import Reply
 
 _RECORDED: Final = "recorded"
 
