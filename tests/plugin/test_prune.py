@@ -116,7 +116,7 @@ NOT_KNOWN: dict[str, tuple[str, list[str], str]] = {
     ),
     "a module is skipped": ("import pytest\npytest.skip('x', allow_module_level=True)", [], "a module was skipped"),
     "a module is broken": ("import nothing", [], "a module was skipped or could not be imported"),
-    "a test is deselected": ("def test_b(): pass", ["-k", "trip"], "an option left out tests: keyword"),
+    "a test is deselected": ("def test_b(): pass", ["-k", "trip"], "an option left out tests: -k"),
     "a file is asked for": ("def test_b(): pass", ["test_b.py"], "only some of the tests were asked for"),
     "a run stops": ("def test_b(): assert 0\ndef test_c(): pass", ["-x"], "3 of 4 tests ran"),
 }

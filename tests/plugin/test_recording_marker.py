@@ -558,3 +558,46 @@ def test_a_secret_is_masked_and_that_is_said(upstream: Upstream) -> None:
     result.stdout.no_fnmatch_line("*QWERTYUIOPASDFGH*")
     assert upstream.questions("trip.jsonl") == ["my key is ***"]
     upstream.replay().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_conflict_of_git_ends_with_the_command_that_records_again(upstream: Upstream, at: int) -> None:
+    upstream.project.makepyfile(
+        test_a="""
+        import pytest
+        from agent import ask
+
+        @pytest.mark.converse_recording
+        @pytest.mark.parametrize("city", ["Bern"])
+        def test_city(city):
+            ask(city)
+        """
+    )
+    upstream.record()
+    path = upstream.project.path / "recordings/test_a/test_city[Bern].jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:at], "<<<<<<< HEAD\n", *lines[at:]]), encoding="utf-8")
+    result = upstream.replay()
+    assert not result.parseoutcomes().get("passed")
+    result.stdout.fnmatch_lines(
+        [
+            "*this line is a conflict marker of git*",
+            '*    pytest --converse-record=all "test_a.py::test_city[[]Bern[]]"',
+        ]
+    )
+
+
+def test_a_name_that_begins_with_the_folder_of_recordings(upstream: Upstream) -> None:
+    upstream.project.makepyfile(
+        """
+        import pytest
+        from agent import ask
+
+        @pytest.mark.converse_recording("recordings/trips/bern")
+        def test_trip():
+            ask("a")
+        """
+    )
+    said = "*converse_recording('recordings/trips/bern'): names are below recordings/ already; write 'trips/bern'."
+    upstream.record().stdout.fnmatch_lines([said])
+    assert upstream.files == []

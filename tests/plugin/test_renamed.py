@@ -48,7 +48,7 @@ def test_a_renamed_test_is_told_its_file(
             f"E*recordings/test_a/test_trip.jsonl is used by no test, and {what}. *",
             f"E*    {MOVE}",
             "converse-harness: 1 recording is not used by any test:",
-            f"*/test_trip.jsonl: it matches test_a.py::test_journey, which has none. If that was renamed: {MOVE}",
+            f"*/test_trip.jsonl: it matches test_a.py::test_journey, which has none; if that was renamed: {MOVE}",
         ]
     )
     (trip.parent / "recordings/test_a/test_trip.jsonl").rename(trip.parent / "recordings/test_a/test_journey.jsonl")
@@ -61,8 +61,31 @@ def test_so_is_one_of_a_renamed_module(upstream: Upstream, trip: Path) -> None:
     result.stdout.fnmatch_lines(
         [
             "E*recordings/test_a/test_trip.jsonl is used by no test of this run, and a request in it is equal.*",
-            "E*    mkdir -p recordings/test_b && git mv recordings/test_a/test_trip.jsonl recordings/test_b/*",
+            "E*    git mv recordings/test_a recordings/test_b",
         ]
+    )
+
+
+def test_a_renamed_module_is_one_command(upstream: Upstream, trip: Path) -> None:
+    trip.rename(trip.with_name("test_b.py"))
+    result = upstream.replay()
+    command = "git mv recordings/test_a recordings/test_b"
+    result.stdout.fnmatch_lines(
+        [
+            f"E*    {command}",
+            f"*/test_trip.jsonl: it matches test_b.py::test_trip, which has none; if that was renamed: {command}",
+            "*/test_weather.jsonl: it matches test_b.py::test_weather, which has none; by the same command",
+        ]
+    )
+    (trip.parent / "recordings/test_a").rename(trip.parent / "recordings/test_b")
+    upstream.replay().assert_outcomes(passed=2)
+
+
+def test_where_the_folder_is_there_each_file_moves(upstream: Upstream, trip: Path) -> None:
+    trip.rename(trip.with_name("test_b.py"))
+    upstream.project.mkdir("recordings/test_b")
+    upstream.replay("test_b.py::test_trip").stdout.fnmatch_lines(
+        ["E*    git mv recordings/test_a/test_trip.jsonl recordings/test_b/test_trip.jsonl"]
     )
 
 

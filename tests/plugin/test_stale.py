@@ -43,7 +43,7 @@ def said(result: pytest.RunResult) -> list[str]:
 
 
 LINES = """
-converse-harness: 1 test sends requests that differ from its recording; pytest --converse-record=all records again:
+converse-harness: 1 test sends requests that differ from its recording:
     test_a.py::test_trip: 4 of 4 requests differ: system[0].text "You are a guide." -> "You are a good guide."
 """.strip().splitlines()
 
@@ -53,6 +53,7 @@ def test_a_changed_prompt_is_told_in_one_line(changed: Upstream, workers: tuple[
     result = changed.replay(*workers)
     result.assert_outcomes(passed=2)
     assert said(result) == LINES
+    assert '    If that is meant: pytest --converse-record=all "test_a.py::test_trip"' in result.outlines
 
 
 def test_nothing_is_told_where_nothing_differs(changed: Upstream) -> None:
@@ -63,8 +64,12 @@ def test_nothing_is_told_where_nothing_differs(changed: Upstream) -> None:
 def test_or_it_fails_the_test(changed: Upstream) -> None:
     result = changed.replay("--converse-stale=fail")
     result.assert_outcomes(passed=1, failed=1)
+    result.stdout.no_fnmatch_line("*frames.py*")
     result.stdout.fnmatch_lines(
         [
+            "*_ test_trip _*",
+            "",
+            ">*def test_trip():",
             "E*StaleRequests: 4 of 4 requests differ from recordings/test_a/test_trip.jsonl, which answered them.",
             "E*",
             "E*differs   - recorded, + arrived",
@@ -164,6 +169,7 @@ def test_a_long_list_is_cut(upstream: Upstream) -> None:
         *("    test_a.py" for _ in range(10)),
         "    and 2 more (-v lists all)",
     ]
+    assert lines[start + 12] == "    If that is meant: pytest --converse-record=all test_a.py"
     assert sum("1 of 1 request differs" in line for line in upstream.replay("-v").outlines) == 12
 
 

@@ -49,13 +49,14 @@ def test_a_body_that_is_no_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], no_json: dict[str, Any], told: str
 ) -> None:
     path = written(tmp_path, OURS, no_json)
-    assert main(["import", str(path)]) == 0
+    assert main(["import", str(path)]) == 1
     out, err = capsys.readouterr()
     lines = [line for line in err.splitlines() if "interaction" in line]
     line = path.read_text().split("- request:")[0:2]
     number = "- request:".join(line).count("\n") + 1
     assert lines == [f"converse-harness import: {path}:{number}: interaction 2: {told}"]
     assert "2 exchanges in 1 recording" in out
+    assert out.endswith("\n1 body is not what Bedrock sends or takes: no JSON. Each is named above, with what to do.\n")
 
 
 @pytest.mark.parametrize(
@@ -70,5 +71,5 @@ def test_a_body_that_is_no_json(
     ],
 )
 def test_other_bodies(tmp_path: Path, capsys: pytest.CaptureFixture[str], fine: dict[str, Any]) -> None:
-    main(["import", str(written(tmp_path, OURS, fine))])
+    assert main(["import", str(written(tmp_path, OURS, fine))]) == 0
     assert capsys.readouterr().err == ""

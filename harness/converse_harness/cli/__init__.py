@@ -70,13 +70,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.description = module.DESCRIPTION
             for flags, options in module.ARGUMENTS.items():
                 command.add_argument(*flags.split(), **options)
-    given = parser.parse_args(arguments)
+    _check_name(parser, arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        commands.choices[given.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with _terminated_by_signal():
             code: int = _module(given.command).run(given)
             return code
     except UsageFailed as error:
-        parser.error(str(error))
+        commands.choices[given.command].error(str(error).removeprefix(f"{given.command}: "))
     except (CommandFailed, ConverseHarnessError) as error:
         complain(given.command, str(error))
         return error.code if isinstance(error, CommandFailed) else 1
@@ -88,6 +91,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # At exit Python flushes stdout. On the closed pipe this would fail, and the exit code would become 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _check_name(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """End with an error if the first argument is nearly the name of a command."""
+    name = arguments[0] if arguments else ""
+    if name and not name.startswith("-") and name not in _COMMANDS:
+        from difflib import get_close_matches
+
+        close = next(iter(get_close_matches(name, _COMMANDS, 1)), "")
+        parser.error(
+            f"there is no command {name!r}. "
+            + (f"Did you mean {close}?" if close else f"The commands are {', '.join(_COMMANDS)}.")
+        )
 
 
 def _module(command: str) -> Any:

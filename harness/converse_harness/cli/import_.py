@@ -77,7 +77,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Import the cassettes; return the exit code: 1 if nothing was imported or an import failed, otherwise 0."""
+    """Import the cassettes; return the exit code.
+
+    It is 1 if nothing was imported, an import failed or a body is no JSON, otherwise 0.
+    """
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
@@ -97,7 +100,7 @@ def run(given: argparse.Namespace) -> int:
         complain("import", line)
     for line in work.summary():
         printer.say(line)
-    return 1 if work.refused or work.verdicts["not equal"] or not work.verdicts else 0
+    return 1 if work.refused or work.verdicts["not equal"] or work.no_json or not work.verdicts else 0
 
 
 class _Job(NamedTuple):
@@ -227,6 +230,9 @@ class _Import:
                 yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"
         if self.refused:
             yield f"{counted(self.refused, 'file')} could not be imported."
+        if self.no_json:
+            bodies = "1 body is" if len(self.no_json) == 1 else f"{len(self.no_json)} bodies are"
+            yield f"{bodies} not what Bedrock sends or takes: no JSON. Each is named above, with what to do."
 
 
 def _details(verdicts: Counter[ImportVerdict]) -> str:

@@ -57,6 +57,8 @@ def improvising(script: Script) -> Script:
 def load(path: Path, **played: Any) -> Script:
     """Return the script of a recording, or run a Python file and return its script. Raises CannotServe.
 
+    The file defines `script`, `always` (a reply or function for all calls that no other reply answers), or both.
+
     `played` contains the options `match`, `pace` and `ignore` of a recording, with the values that the marker
     `converse_recording` takes.
     """
@@ -72,7 +74,9 @@ def load(path: Path, **played: Any) -> Script:
         source = path.read_bytes()
     except OSError as error:
         raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
-    script = _run(path, source).get("script")
+    namespace = _run(path, source)
+    always = namespace.get("always")
+    script = namespace.get("script", None if always is None else [])
     if isinstance(script, Script):
         return script
     if isinstance(script, Replies):
@@ -85,6 +89,10 @@ def load(path: Path, **played: Any) -> Script:
             loaded.add([responder])
         except ReplyError as error:
             raise CannotServe(f"{path}: script[{index}]: {error}") from error
+    try:
+        loaded.fallback.add([] if always is None else [always], endless=True)
+    except ReplyError as error:
+        raise CannotServe(f"{path}: always: {error}") from error
     return loaded
 
 

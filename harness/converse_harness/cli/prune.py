@@ -66,6 +66,8 @@ def run(given: argparse.Namespace) -> int:
 
     Raises CommandFailed if it is not known what the tests use, and UsageFailed for a folder that is not the tests'.
     """
+    if given.folder is not None and not given.folder.is_dir():
+        raise UsageFailed(f"prune: the folder {given.folder} does not exist")
     use = _use(given)
     _check(use, despite_skips=given.despite_skips)
     within = Path(os.path.realpath(given.folder or use.folder))

@@ -191,7 +191,7 @@ class Fake(Scripting):
         self._noted += len(notes)
         hand_in(notes)
         if problems and error not in problems:
-            raise problems[0] from error
+            raise problems[0] from problems[0].__cause__ or error
 
     def failures(self) -> list[Exception]:
         """Return all problems that must fail the test; unused replies are last. A later `check` still raises them."""

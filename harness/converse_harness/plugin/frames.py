@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
+import re
 from collections.abc import Iterator
 from traceback import walk_tb
-from types import TracebackType
-from typing import Any, NoReturn, cast
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, Final, NoReturn, cast
 
 from converse_harness.plugin.lines import is_users
 
 
-def fail(problem: Exception, error: BaseException | None, *, full: bool) -> NoReturn:
+def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
     """Raise the problem of a fake in a test that passed, or that raised `error`.
 
     If the client raised `error` because of the problem, the problem takes its place, at the same line of the user's.
-    Another error stays above the problem, without the frames of clients. `full` keeps all frames.
+    Another error stays above the problem, without the frames of clients. A problem that no line
+    raised stands at the definition of the function `test`. `full` keeps all frames.
     """
     __tracebackhide__ = True
-    if error is None or full:
+    if full:
         _raise(problem)
+    if error is None:
+        _raise_at(test, problem)
     first, own = str(problem).partition("\n")[0], _own_lines(error.__traceback__)
     if own is not None and not _is_users(error) and all(first in str(each) for each in _leaves(error)):
-        problem.__cause__, problem.__suppress_context__ = None, True
+        cause = problem.__cause__
+        if cause is None or not _is_users(cause):
+            problem.__cause__, problem.__suppress_context__ = None, True
         raise problem.with_traceback(own)
     hide_clients(error)
+    _raise_at(test, problem)
+
+
+def _raise_at(test: object, problem: Exception) -> NoReturn:
+    """Raise a problem as if the line that defines a function of the user did."""
+    __tracebackhide__ = True
+    code = getattr(inspect.unwrap(test), "__code__", None) if callable(test) else None
+    if isinstance(code, CodeType) and is_users(code.co_filename):
+        start = code.co_firstlineno  # of the first decorator
+        lines = linecache.getlines(code.co_filename)[start - 1 :]
+        at = next((number for number, line in enumerate(lines, start) if _DEFINES.match(line)), start)
+        raising = compile("raise problem", code.co_filename, "exec").replace(co_firstlineno=at)
+        FunctionType(raising, {"problem": problem})()
     _raise(problem)
+
+
+_DEFINES: Final = re.compile(r"\s*(?:async\s+)?def\b")
 
 
 def _raise(problem: Exception) -> NoReturn:

@@ -236,7 +236,7 @@ class Hooks:
         if said is not None and not isinstance(error, pytest.xfail.Exception):
             from converse_harness.plugin.frames import fail
 
-            fail(said, error, full=bool(item.config.getoption("fulltrace", False)))
+            fail(said, error, full=bool(item.config.getoption("fulltrace", False)), test=getattr(item, "obj", None))
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
         """Check all fakes, and return the last problem that must fail the test; None if there is none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.errors import ConverseHarnessError, UnexpectedCall, one_of
+from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
 from converse_harness.plugin.checks import settings_of
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
@@ -42,6 +43,8 @@ each from its beginning, but only one records it. Record it with that test:
     pytest --converse-record={mode} {quoted}
 
 or give this one a file of its own: @pytest.mark.converse_recording("another/name")."""
+
+_DAMAGED: Final = "\nTo record it again:\n\n    {again}"
 
 _NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
 
@@ -75,7 +78,7 @@ class RecordingRun:
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
     otherwise it is None. If `is_missing`, this reason is that there is no file. `note` is a text that `advise` adds to
-    errors. `inline`: the exchanges are written into the test.
+    errors; `again` is the command that records anew. `inline`: the exchanges are written into the test.
     """
 
     item: pytest.Item
@@ -85,6 +88,7 @@ class RecordingRun:
     writer: SessionWriter | None = None
     refused: tuple[str, str] | None = None
     note: str = ""
+    again: str = ""
     passed: bool = True
     is_missing: bool = False
     _asked: bool = False
@@ -167,6 +171,8 @@ class RecordingRun:
             helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
         if helps and self.note:
             error.add_note(self.note)
+        if self.again and isinstance(error, DamagedData):
+            error.add_note(_DAMAGED.format(again=self.again))
 
     def end(self, *, failed: bool) -> None:
         """Save the new exchanges, and add lines to pytest's summary.
@@ -225,7 +231,9 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
     try:
         return _opened(item, tally)
     except ConverseHarnessError as error:
-        problem = str(error)
+        notes: list[str] = getattr(error, "__notes__", [])
+        text = re.sub(r"^recording\((?=\w+=)", f"@pytest.mark.{MARKER}(", str(error))
+        problem = "\n".join([text, *notes])
     pytest.fail(problem, pytrace=False)
 
 
@@ -241,8 +249,8 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
         told = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
         run.refused = f"is not recorded: {first} is what records {here}.", told
         return run
+    run.again = again = f"pytest --converse-record=all {quoted}"
     try:
-        again = f"pytest --converse-record=all {quoted}"
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
         aside = failed_path(path)
@@ -250,6 +258,9 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
         told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
         run.refused, run.is_missing = (f"has no reply: {here} is not there.", told), True
         return run
+    except DamagedData as error:
+        error.add_note(_DAMAGED.format(again=again))
+        raise
     if opened.writer is not None:
         run.note = _NO_ACCOUNT.format(setting=record_setting(config))
     elif second and mode == "new_episodes":

@@ -60,7 +60,8 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
     asked = asked_by(call)
     wanted = {rule: key(rule, asked) for rule in _RULES}
     found = list[tuple[int, float, Path]]()
-    for path in [*_without_test(config, tally)][:_READ]:
+    unused = [*_without_test(config, tally)]
+    for path in unused[:_READ]:
         try:
             requests = [asked_in(exchange) for exchange in open_file(path).exchanges]
             rule = next(
@@ -73,7 +74,17 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
     if not found:
         return None
     rule, _, path = min(found)
-    return OldRecording(path, _RULES[rule], _command(config.invocation_params.dir, path, new))
+    start = config.invocation_params.dir
+    # Every recording of the old module moves, and nothing is in the place of the new one.
+    whole = (
+        path.parent != folder(config)
+        and path.name == new.name
+        and not new.parent.exists()
+        and new.parent.parent.is_dir()
+        and set(path.parent.rglob(f"*{SUFFIX}")) <= set(unused)
+    )
+    command = _moved(start, path.parent, new.parent) if whole else _command(start, path, new)
+    return OldRecording(path, _RULES[rule], command)
 
 
 def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
@@ -91,12 +102,17 @@ def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
             yield path
 
 
+def _moved(start: Path, old: Path, new: Path) -> str:
+    from converse_harness.plugin.tally import relative
+
+    return f"git mv {quote(relative(old, start).as_posix())} {quote(relative(new, start).as_posix())}"
+
+
 def _command(start: Path, old: Path, new: Path) -> str:
     """The command that renames a recording, as it is typed in the folder `start`."""
     from converse_harness.plugin.tally import relative
 
-    before, after = (quote(relative(path, start).as_posix()) for path in (old, new))
-    command = f"git mv {before} {after}"
+    command = _moved(start, old, new)
     if old.parent != new.parent:
         target = quote(relative(new.parent, start).as_posix())
         command = command if new.parent.is_dir() else f"mkdir -p {target} && {command}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,8 +24,11 @@ _TESTS: Final = 10
 _FOUND: Final = pytest.StashKey["list[StaleRecording]"]()
 """The key, in the stash of a test item, of the recordings from which requests of the test differ."""
 
-_MARKED: Final = "pytest "
-"""The beginning of the command that records the session of a marked test again."""
+_MARKED: Final = "pytest --converse-record=all "
+"""The beginning of the command that records the session of a marked test again; the quoted test follows."""
+
+_NAMED: Final = 3
+"""At most this number of tests is named in the command that records again; of more, their files are."""
 
 
 def _take(item: pytest.Item) -> list[StaleRecording]:
@@ -59,27 +63,36 @@ def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
 def print_stale(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
     """Print a line for each test and recording with requests that differ."""
     rows: dict[str, None] = {}
-    marked = False
+    marked: dict[str, None] = {}
     tests = set[str]()
     for report in reports:
         for name, value in getattr(report, "user_properties", ()):
             if (name, report.when) == (STALE, "teardown"):
                 told: dict[str, str] = json.loads(value)
                 own = told["again"].startswith(_MARKED)
-                marked = marked or own
+                marked |= dict.fromkeys([told["again"].removeprefix(_MARKED)] if own else [])
                 tests.add(report.nodeid)
                 played = "" if own else f"{told['path']}: "
                 rows[f"    {report.nodeid}: {played}{told['line']}"] = None
     if not rows:
         return
-    again = "pytest --converse-record=all records again" if marked else "record them again if that is meant"
+    again = "" if marked else "; record them again if that is meant"
     send = "sends" if len(tests) == 1 else "send"
     theirs = "its recording" if len(tests) == 1 else "their recordings"
     terminal.write_line(
-        f"converse-harness: {number(len(tests), 'test')} {send} requests that differ from {theirs}; {again}:"
+        f"converse-harness: {number(len(tests), 'test')} {send} requests that differ from {theirs}{again}:"
     )
     most = len(rows) if terminal.config.get_verbosity() > 0 else _TESTS
     for row in [*rows][:most]:
         terminal.write_line(row)
     if len(rows) > most:
         terminal.write_line(f"    and {len(rows) - most} more (-v lists all)")
+    if marked:
+        terminal.write_line(f"    If that is meant: {_MARKED}{_narrow([*marked])}")
+
+
+def _narrow(quoted: list[str]) -> str:
+    """The arguments of pytest for some tests: the tests themselves, or, if they are many, their files."""
+    if len(quoted) <= _NAMED:
+        return " ".join(quoted)
+    return " ".join(dict.fromkeys(shlex.quote(shlex.split(each)[0].partition("::")[0]) for each in quoted))

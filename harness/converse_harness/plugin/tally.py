@@ -56,7 +56,14 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""The pytest options with which some tests do not run. With one of them it is unknown which recordings are unused."""
+"""The attributes of pytest's options with which some tests do not run.
+
+With one of them it is unknown which recordings are unused.
+"""
+
+
+_OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr": "-m"}
+"""Attribute -> option, as it is typed, where its name is another."""
 
 
 class Tally:
@@ -120,7 +127,14 @@ class Tally:
     def path_of(self, item: pytest.Item, name: object = None) -> Path:
         """Return the path of a test's recording. Raises ReplyError for an invalid name."""
         if name is not None:
-            return folder(item.config) / given_path(name)
+            path = folder(item.config) / given_path(name)
+            twice = f"{folder(item.config).name}/"
+            if str(name).startswith(twice) and not path.parent.exists():
+                raise ReplyError(
+                    f"@pytest.mark.{MARKER}({name!r}): names are below {twice} already; write "
+                    f"{str(name).removeprefix(twice)!r}."
+                )
+            return path
         path = self._spell(item)
         twins = len(self._spellings[str(path).lower()]) > 1 or any(map(_has_twin, item.listchain()))
         return folder(item.config) / (_usual_path(item, has_twin=True) if twins else path)
@@ -234,10 +248,13 @@ class Tally:
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
+        commands = set[str]()
         for path in unused:
             aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
             test, command = self.moves.get(shown(self._config, path), ("", ""))
-            moved = f": it matches {test}, which has none. If that was renamed: {command}" if test else ""
+            how = "by the same command" if command in commands else f"if that was renamed: {command}"
+            moved = f": it matches {test}, which has none; {how}" if test else ""
+            commands.add(command)
             yield f"    {shown(self._config, path)}{aside}{moved}"
 
     def unused(self, *, failed: bool = False) -> list[Path]:
@@ -267,7 +284,7 @@ class Tally:
         config = self._config
         narrowed = [name for name in _NARROWING if getattr(config.option, name, None)]
         if narrowed:
-            return f"an option left out tests: {narrowed[0]}"
+            return f"an option left out tests: {_OPTIONS.get(narrowed[0], '--' + narrowed[0].replace('_', '-'))}"
         if not self._whole:
             return "tests were deselected, or a module was skipped or could not be imported"
         start, root = config.invocation_params.dir, config.rootpath

@@ -119,7 +119,8 @@ class SavedRecording:
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
 
-    A session without answers is not saved; the old file stays unchanged.
+    A session without answers is not saved; the old file stays unchanged. If the test passed, what it recorded when it
+    failed is removed.
     """
     from converse_harness.recordings.safe import said_of_masked
 
@@ -138,7 +139,18 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
         return SavedRecording(written, path if written else None, problem, said_of_masked(writer.written.masked, path))
     except ConverseHarnessError as error:
         return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
+    if passed:
+        _remove_failed(writer.path)
     return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
+
+
+def _remove_failed(path: Path) -> None:
+    failed = failed_path(path)
+    if failed.is_file():
+        from converse_harness.recordings.pruning import remove_recording
+
+        with suppress(OSError):
+            remove_recording(failed, failed.parent)
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:

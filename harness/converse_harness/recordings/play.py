@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Final
 
 from converse_harness.endpoint.call import Call
@@ -36,6 +37,7 @@ from converse_harness.recordings.stale import places_of, played
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
+    from converse_harness.reply.reply import Reply
 
 _RECORDED: Final = "recorded"
 
@@ -99,6 +101,10 @@ class Recording:
         return self.redaction is not None and bool(self.redaction.replacements)
 
 
+class MatchFailed(ReplyError):
+    """A function of the user that is the rule `match` raised an error, which is the cause of this one."""
+
+
 class Playing(Queue):
     """A queue that plays the exchanges of one recording in one script."""
 
@@ -120,7 +126,10 @@ class Playing(Queue):
 
         The search uses an index, because a client may make thousands of calls.
         """
-        found = self._found(call) if self.slots else None
+        try:
+            found = self._found(call) if self.slots else None
+        except MatchFailed as error:
+            return Slot(partial(_raise, error), self.name, 1)
         if found is not None:
             number = self._numbers[id(found)]
             played(self.recording, number, call, self._is_equal)
@@ -237,8 +246,28 @@ class Playing(Queue):
 
 
 def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
-    """Whether a function accepts an exchange for a call. Both are calls of the same operation."""
-    return recorded.operation == asked.operation and bool(rule(recorded.members, asked.members))
+    """Whether a function accepts an exchange for a call. Both are calls of the same operation.
+
+    Raises MatchFailed if the function raises an error.
+    """
+    if recorded.operation != asked.operation:
+        return False
+    try:
+        return bool(rule(recorded.members, asked.members))
+    except Exception as error:
+        trace = error.__traceback__
+        own = None if trace is None or trace.tb_next is None else extract_tb(trace.tb_next)
+        at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+        name = getattr(rule, "__name__", rule)
+        raise MatchFailed(
+            f"match function {name}{at} raised {type(error).__name__}: {error}. It gets the recorded "
+            "request and the one that came: dicts with operation, modelId and the members of the request."
+        ) from error
+
+
+def _raise(error: MatchFailed, call: Call) -> Reply:
+    del call
+    raise error
 
 
 def recording(
@@ -267,7 +296,7 @@ def recording(
     try:
         session = open_file(where)
     except OSError as error:
-        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
+        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.{_elsewhere(where)}") from error
     for exchange in session.exchanges if session.has_masks else ():
         with suppress(DamagedRecording):  # an invalid exchange raises when it is used
             for place in filter(_IS_EXACT.search, exchange.masked):
@@ -277,6 +306,15 @@ def recording(
                     stacklevel=2,
                 )
     return Recording(where, session, match, factor, redaction=redaction, ignored=ignored)
+
+
+def _elsewhere(path: Path) -> str:
+    """Where a file that is not there was looked for, and where it is."""
+    if path.is_absolute() or path.exists():
+        return ""
+    below = Path("recordings", path)
+    there = f" There is {below.as_posix()}: give that." if below.is_file() else ""
+    return f" A path is relative to the working directory, {Path.cwd()}.{there}"
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")

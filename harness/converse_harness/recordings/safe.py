@@ -22,6 +22,14 @@ _ADVICE: Final = (
 )
 
 
+_ENCODED: Final = (
+    "\nA pattern is searched in texts, in base64 and gzip of texts, and where it touches the secret in the bytes of an "
+    "image. Where the rule that is set does not reach the secret, one must match the encoded text as it stands in the "
+    "request: `iVBORw0KGgo[A-Za-z0-9+/=]+ => aW1hZ2U=` replaces each PNG."
+)
+"""The advice for a secret in an encoded text."""
+
+
 class LeftOut(NamedTuple):
     """An exchange that is not written because of its `leaks`.
 
@@ -84,7 +92,8 @@ def said_of_left_out(safe: SafeLines, where: object) -> str:
     first = f"{where} was written without {missing}" if wrote else f"{where} was not written"
     last = "" if wrote else "What was there before is as it was. "
     held = f"{_secrets(len(places))} that cannot be masked there"
-    return f"{first}, for it would hold {held}:\n{_listed(places)}\n{last}{_ADVICE}"
+    encoded = _ENCODED if any(leak.form for each in safe.left_out for leak in each.leaks) else ""
+    return f"{first}, for it would hold {held}:\n{_listed(places)}\n{last}{_ADVICE}{encoded}"
 
 
 def _secrets(count: int) -> str:
