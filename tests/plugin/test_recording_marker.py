@@ -212,7 +212,7 @@ def test_the_folder_of_the_ini_file(upstream: Upstream) -> None:
         ),
         (
             "(match=lambda call: True)",
-            "recording(match=*): *. It is a function (recorded, asked) that *",
+            "@pytest.mark.converse_recording(match=*): *. It is a function (recorded, asked) that *",
         ),
         ('(pace="fast")', "*pace='fast'*\"recorded\", or a number*"),
     ],

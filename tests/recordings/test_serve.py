@@ -134,9 +134,9 @@ def test_a_recording_that_cannot_be_served_is_told_with_its_line(
         (("--pace", "-1", "trip.jsonl"), "'-1' is no pace; it is a number from 0 (no pauses), or `recorded` (1)"),
         (("--pace", "nan", "trip.jsonl"), "'nan' is no pace; it is a number from 0 (no pauses), or `recorded` (1)"),
         (("--pace", "inf", "trip.jsonl"), "'inf' is no pace; it is a number from 0 (no pauses), or `recorded` (1)"),
-        (("--pace", "2", "weather.py"), "serve: --match, --pace and --ignore are for a recording (.jsonl)"),
+        (("--pace", "2", "weather.py"), "--match, --pace and --ignore are for a recording (.jsonl)"),
         (("--ignore", "7", "trip.jsonl"), 'For instance ignore=["system", "toolConfig.tools[*].description"].'),
-        (("--match", "exact"), "serve: --match, --pace and --ignore are for a recording (.jsonl)"),
+        (("--match", "exact"), "--match, --pace and --ignore are for a recording (.jsonl)"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
