@@ -456,7 +456,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"response": {"text": "a"}}, ".response() got a dict with 'text'; it must be a response of boto3: "),
     ({"reasoning": "a", "then": {"txt": "b"}}, ".then has the unknown member \"txt\"; did you mean 'text'? "),
     ({"reasoning": "a", "then": 5}, ".then is 5; it must be a string or an object."),
-    ({"reasoning": "a", "then": {"throttled": True}}, ".reasoning(then=<Reply ThrottlingException (429) "),
+    ({"reasoning": "a", "then": {"throttled": True}}, ".then is ThrottlingException (429) "),
     ({"tool_uses": []}, ".tool_uses() has no tool. "),
     ({"tool_uses": ["a b"]}, ".tool_uses: content[0].toolUse.name is 'a b'; "),
     ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be a dict, "),

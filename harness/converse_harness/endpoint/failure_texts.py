@@ -70,7 +70,8 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   '
         "More: converse-harness docs rules expected-refusals",
         'Where the test is about this refusal, open the fake with "unexpected": "allow". Where the model\n'
-        'does accept it, or the test is about something else: "rules": "off", or "warn".   More: converse-harness docs rules levels',
+        'does accept it, or the test is about something else: "rules": "off", or "warn".   '
+        "More: converse-harness docs rules levels",
     ),
     "unused": Advice(
         "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
