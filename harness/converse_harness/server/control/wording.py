@@ -11,7 +11,8 @@ _VALUE: Final = r"""(?:regex )?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+)"""
 _PART: Final = re.compile(rf"(\w+)=({_VALUE})")
 _WHEN: Final = re.compile(rf"\bwhen\((\w+={_VALUE}(?:, \w+={_VALUE})*)\)")
 _ARGUMENT: Final = re.compile(
-    r"(?P<function>\w+)\((?:(?P<name>\w+)(?P<item>(?:\[\d+\])*)=)?(?P<value><Reply .*?>|(?:(?!, \w+=)[^()])*)\): "
+    r"(?P<function>\w+)\((?:(?P<name>\w+)(?P<item>(?:\[\d+\])*)=)?"
+    r"(?P<value><Reply .*?>|(?:(?!, \w+=)[^()])*)\): "
 )
 _SETTING: Final = re.compile(r"(\w+)=(.*?); ")
 
