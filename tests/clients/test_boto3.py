@@ -407,7 +407,7 @@ def test_an_operation_that_is_not_routed_fails_the_test() -> None:
 
 def test_get_inference_profile_is_refused_clearly() -> None:
     with closing(fake_converse().open()) as fake:
-        with pytest.raises(botocore.exceptions.ClientError, match="GetInferenceProfile is not scripted"):
+        with pytest.raises(botocore.exceptions.ClientError, match="GetInferenceProfile is not answered"):
             boto3.client("bedrock").get_inference_profile(inferenceProfileIdentifier="p")
         with pytest.raises(UnexpectedCall, match=r'on_operation\("GetInferenceProfile"'):
             fake.check()

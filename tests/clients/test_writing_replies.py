@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -27,7 +28,7 @@ def question(model: str = CLAUDE, *names: str, history: Any = ()) -> dict[str, A
 def asked(client: Any, answer: Reply, **given: Any) -> tuple[dict[str, Any], Response]:
     """The answer by Converse and, assembled, by ConverseStream; both are the same but for the latency."""
     with fake_converse() as fake:
-        fake.always(answer)
+        fake.script(replace(answer, uses=2))
         whole = client.converse(**(given or question()))
         streamed = assemble(client.converse_stream(**(given or question()))["stream"])
     assert streamed.message == whole["output"]["message"]

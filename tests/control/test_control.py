@@ -437,7 +437,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"tool_use": "get weather"}, ".tool_use.name is 'get weather'; a ToolName matches "),
     ({"tool_use": {"name": "a", "id": "?"}}, ".tool_use.id is '?'; "),
     ({"tool_use": {"name": "a", "input": []}}, ".tool_use.input is a list without items; it must be an object."),
-    ({"tool_use": {"name": "a", "pieces": ["{"]}}, ".tool_use.pieces is ['{']; "),
+    ({"tool_use": {"name": "a", "pieces": ["{"]}}, ".tool_use: pieces is ['{']; "),
     ({"message": {"text": "a"}}, ".message is an object; it must be a list."),
     ({"message": ["a"]}, '.message[0] is "a"; it must be an object.'),
     ({"message": [{"text": 5}]}, ".message[0].text is 5 (int); it must be a str (AWS model String)."),

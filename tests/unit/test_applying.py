@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Fake, Reply, ReplyError, bedrock, reply
+from converse_harness import Fake, RefusedRequest, Reply, ReplyError, bedrock, reply
 from converse_harness.stream.http import Request
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc"
@@ -163,4 +163,8 @@ def test_any_request_gets_an_answer(body: bytes, status: int, total: int) -> Non
     assert answer["status"] == status
     if status == 200:
         assert answer["guardrailCoverage"]["textCharacters"]["total"] == total
-    fake.check()
+    if status == 200:
+        fake.check()
+    else:
+        with pytest.raises(RefusedRequest):
+            fake.check()

@@ -90,7 +90,8 @@ def load(path: Path, **played: Any) -> Script:
         except ReplyError as error:
             raise CannotServe(f"{path}: script[{index}]: {error}") from error
     try:
-        loaded.fallback.add([] if always is None else [always], endless=True)
+        if always is not None:
+            loaded.fallback.add([always], endless=True)
     except ReplyError as error:
         raise CannotServe(f"{path}: always: {error}") from error
     return loaded

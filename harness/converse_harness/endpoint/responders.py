@@ -73,20 +73,20 @@ def _instead(given: object) -> str:
 def check_endless(responders: Iterable[object], by: str) -> None:
     """Raise ReplyError unless there is one reply, without a number of uses, as `always` needs it.
 
-    `by` is the name of the function that got them.
+    `by` is the name of the function that got them, with which the error begins; it may be empty.
     """
-    responders = [*responders]
+    responders, start = [*responders], f"{by}: " if by else ""
     if len(responders) != 1:
-        raise ReplyError(f"{by}: these are {len(responders)} replies; any number of calls has one answer.")
+        raise ReplyError(f"{start}these are {len(responders)} replies; any number of calls has one answer.")
     (responder,) = responders
     if isinstance(responder, Reply | Improvised):
         if responder.uses > 1:
             raise ReplyError(
-                f"{by}: {responder.summary}: any number of calls gets this answer. ",
+                f"{start}{responder.summary}: any number of calls gets this answer. ",
                 Advice(f"Leave out .times({responder.uses}).", 'Leave out "times".'),
             )
         if responder.may_be_unused:
             raise ReplyError(
-                f"{by}: {responder.summary}: this answer may stay unused anyway. ",
+                f"{start}{responder.summary}: this answer may stay unused anyway. ",
                 Advice("Leave out .optional().", 'Leave out "optional".'),
             )
