@@ -161,7 +161,7 @@ def test_every_other_operation_of_every_bedrock_service_is_refused_or_routed(ste
         service = session.get_service_model(name)
         for operation in service.operation_names[::step]:
             routed = name in ("bedrock", "bedrock-runtime") or operation in HANDLED
-            streams = service.operation_model(operation).has_event_stream_output
+            streams = service.operation_model(operation).has_event_stream_output or operation == "Converse"
             refused = (
                 nullcontext() if routed and not streams else pytest.raises(ReplyError, match=r"on its client|always")
             )

@@ -135,9 +135,9 @@ class Tally:
                     f"{str(name).removeprefix(twice)!r}."
                 )
             return path
-        path = self._spell(item)
-        twins = len(self._spellings[str(path).lower()]) > 1 or any(map(_has_twin, item.listchain()))
-        return folder(item.config) / (_usual_path(item, has_twin=True) if twins else path)
+        usual = self._spell(item)
+        twins = len(self._spellings[str(usual).lower()]) > 1 or any(map(_has_twin, item.listchain()))
+        return folder(item.config) / (_usual_path(item, has_twin=True) if twins else usual)
 
     def pytest_itemcollected(self) -> None:
         """Count each collected test, before options and plugins deselect tests."""
