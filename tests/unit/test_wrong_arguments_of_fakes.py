@@ -102,12 +102,16 @@ SETTINGS: Final = [(name, value) for name in ALLOWED for value in VALUES if valu
 
 @pytest.mark.parametrize(
     ("function", "value"),
-    [(name, value) for name, (_, _, right) in FUNCTIONS.items() for value in VALUES if value not in right],
+    [
+        (name, value)
+        for name, (_, _, right) in FUNCTIONS.items()
+        for value in VALUES
+        # A class is what a decorator without parentheses gets, which is a TypeError of its own.
+        if value not in right and (name, value) != ("fake_converse", "class")
+    ],
 )
 def test_a_wrong_argument_is_named(function: str, value: str) -> None:
     give, named, _ = FUNCTIONS[function]
-    if function == "fake_converse" and value == "class":
-        pytest.skip("a decorator without parentheses, a TypeError of its own")
     with pytest.raises(ReplyError) as raised:
         give(VALUES[value])
     if function in NOT_GIVEN and value == "none":
