@@ -128,6 +128,7 @@ def test_a_short_source_says_the_same(interactions: list[Interaction], step: int
     assert wrong == []
 
 
+@pytest.mark.nightly  # it needs ruff, which the extra [test] does not have
 def test_the_sources_are_formatted(interactions: list[Interaction], tmp_path: Path) -> None:
     ruff = shutil.which("ruff")
     if ruff is None:

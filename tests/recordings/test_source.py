@@ -79,6 +79,7 @@ def test_an_argument_that_is_no_name_is_refused() -> None:
             chain_source([("error", ("X",), {name: 1})])
 
 
+@pytest.mark.nightly  # it needs ruff, which the extra [test] does not have
 @pytest.mark.parametrize("width", [88, 120])
 def test_ruff_leaves_it_as_it_is(width: int, tmp_path: Path) -> None:
     ruff = shutil.which("ruff")
