@@ -1,8 +1,10 @@
 """Every check of the project, each in an environment of its own; `.ci/run` runs them all.
 
 `nox` runs the sessions that a change needs most. The package is always installed as a wheel, never read from the tree.
+uv installs no release of another project that is newer than the day in pyproject.toml; the session `newest` does.
 """
 
+import datetime as dt
 import os
 import shutil
 import tarfile
@@ -14,6 +16,7 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
+DEPENDENCIES = PROJECT["project"]["dependencies"]
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
 DEFAULT_TIER = ("--tier", "default")  # said, so that no clock runs: the README's second command has the one of CI
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
@@ -31,11 +34,22 @@ PLUGINS = (
     "pytest-timeout>=2.3",
     "time-machine>=2.16",
 )
+UNPINNED = (
+    "tests-3.13",
+    "typing",
+    "lint",
+    "litellm",
+    "neighbours",
+    "aiobotocore",
+    "plugins",
+    "ministack",
+    "smithy",
+)
+"""The sessions that take releases of other projects without an exact version."""
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """Clients of the matrix; boto3 comes with each."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
-OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
     "converse = converse_harness.plugin",
     "converse = converse_strategies.entry:register",
@@ -52,10 +66,20 @@ FLOOR_SUITES = (
     "tests/clients/test_attempts.py",
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
+    "tests/house/test_public_api.py",
+    "tests/plugin/test_cases.py",
+    "tests/plugin/test_chaos.py",
+    "tests/plugin/test_entry_point.py",
+    "tests/plugin/test_fixtures.py",
+    "tests/plugin/test_outcome.py",
+    "tests/plugin/test_recording_marker.py",
+    "tests/plugin/test_rehearsal.py",
+    "tests/plugin/test_samples.py",
 )
 
 STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]
 MATRIX = nox.project.load_toml("tests/clients/matrix/clients.toml")
+FRAMEWORKS = nox.project.load_toml("tests/clients/pinned/frameworks/frameworks.toml")
 HISTORY = nox.project.load_toml("tests/history/released/threads.toml")
 
 nox.options.sessions = ["tests", "lint", "typing"]
@@ -127,10 +151,10 @@ def typing(session: nox.Session) -> None:
     session.run("python", "tests/typing/check.py")
 
 
-@nox.session
+@nox.session(python="3.11", venv_backend="uv")
 def floor(session: nox.Session) -> None:
-    """The oldest botocore that is supported."""
-    install(session, *TEST_TOOLS, *OLDEST_BOTO)
+    """The lowest versions that pyproject.toml allows, as botocore 1.40.0 and pytest 8.2, on the oldest Python."""
+    install(session, "--resolution", "lowest-direct", *DEPENDENCIES, *TEST_TOOLS)
     session.run(*PYTEST, *(session.posargs or (*DEFAULT_TIER, *FLOOR_SUITES)))
 
 
@@ -220,19 +244,19 @@ def node_is_there(session: nox.Session) -> None:
             )
 
 
-def node_packages(session: nox.Session) -> None:
+def node_packages(session: nox.Session, *options: str) -> None:
     """Install the JavaScript clients as the lock file says, and tell the tests where they are."""
     node_is_there(session)
     folder = Path(session.create_tmp()).resolve()
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(Path("tests/clients/pinned/javascript") / name, folder)
-    session.run("npm", "ci", "--prefix", str(folder), external=True)
+    session.run("npm", "ci", *options, "--prefix", str(folder), external=True)
     session.env["CONVERSE_NODE_MODULES"] = str(folder / "node_modules")
 
 
 @nox.session
 def javascript(session: nox.Session) -> None:
-    """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
+    """The AWS SDK for JavaScript, the AI SDK, vitest and tsc as documented; needs Node.js 20 or newer with npm."""
     node_packages(session)
     install(session, *ASYNCIO)
     session.run(*PYTEST, *(session.posargs or pinned("javascript")))
@@ -250,7 +274,7 @@ def matrix_client(session: nox.Session, name: str) -> None:
     """One client of the matrix: what it does must be what was seen of it; `-- --write` writes that anew."""
     client = MATRIX[name]
     if client.get("node"):
-        node_packages(session)
+        node_packages(session, "--omit=dev")
     install(session, *ASYNCIO, *client["requires"])
     writes = "--write" in session.posargs
     session.env["CONVERSE_MATRIX"] = "write" if writes else ""
@@ -275,14 +299,44 @@ def matrix_page(session: nox.Session) -> None:
     session.run("python", "-m", "tests.clients.matrix.page")
 
 
+@nox.session(venv_backend="none")
+def frameworks(session: nox.Session) -> None:
+    """Agent frameworks, each in an environment of its own; `-- NAME ...` tries these only. Takes 20 minutes."""
+    names = session.posargs or list(FRAMEWORKS)
+    if unknown := [name for name in names if name not in FRAMEWORKS]:
+        session.error(f"There is no framework {', '.join(unknown)}. Known: {', '.join(FRAMEWORKS)}")
+    for name in names:
+        session.notify(f"frameworks-{name}", [])
+
+
+def framework(session: nox.Session, name: str) -> None:
+    """One framework, in a plain project: no settings of this one, no AWS account, and a home without files."""
+    tried = FRAMEWORKS[name]
+    install(session, *tried["requires"])
+    home = Path(session.create_tmp()).resolve() / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    folder = Path("tests/clients/pinned/frameworks")
+    account = dict.fromkeys(variable for variable in os.environ if variable.startswith("AWS_"))
+    environ = {**account, "HOME": str(home), "PYTHONPATH": None, "PYTEST_ADDOPTS": None, **tried.get("environ", {})}
+    suite = session.posargs or (str(folder / f"test_{name}.py"),)
+    session.run("pytest", "-c", str(folder / "pytest.ini"), "-p", "no:cacheprovider", *suite, env=environ)
+
+
+for _name in FRAMEWORKS:  # each in an environment of its own: their pins clash
+    _try = partial(framework, name=_name)
+    _try.__doc__ = f"{FRAMEWORKS[_name]['title']}: a plain suite on it, as docs/frameworks.md has it."
+    nox.session(python=FRAMEWORKS[_name]["python"], name=f"frameworks-{_name}")(_try)
+
+
 @nox.session
 def dist(session: nox.Session) -> None:
     """What is released: the wheel is built from the sdist, and holds what it should and nothing else."""
-    session.install("build")
+    session.install("build[uv]")
     folder = Path(session.create_tmp()).resolve()
     for old in folder.glob("converse_harness-*"):
         old.unlink()
-    session.run("python", "-m", "build", "--outdir", str(folder), silent=True)
+    session.run("python", "-m", "build", "--installer", "uv", "--outdir", str(folder), silent=True)
     (wheel,) = folder.glob("*.whl")
     (sdist,) = folder.glob("*.tar.gz")
     packages = ("converse_harness", "converse_strategies")
@@ -294,7 +348,8 @@ def dist(session: nox.Session) -> None:
         sent = {name.partition("/")[2] for name in sources.getnames()}
     api = "converse_harness/server/control/openapi.json"
     pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
-    needed = {f"{about}/licenses/LICENSE", api, *pages}
+    helpers = (f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
+    needed = {f"{about}/licenses/LICENSE", api, *helpers, *pages}
     needed |= {f"{package}/{name}" for package in packages for name in ("py.typed", "__init__.pyi")}
     problems = [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
@@ -307,6 +362,15 @@ def dist(session: nox.Session) -> None:
     ]
     if problems:
         session.error("; ".join(problems))
+
+
+@nox.session(venv_backend="none")
+def newest(session: nox.Session) -> None:
+    """The sessions without exact versions, with the releases of today; `-- litellm typing` runs some of them."""
+    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    os.environ["UV_EXCLUDE_NEWER"] = f"{tomorrow:%Y-%m-%d}"  # takes the place of the day in pyproject.toml
+    for name in session.posargs or UNPINNED:
+        session.notify(name, [])
 
 
 @nox.session

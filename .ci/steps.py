@@ -22,6 +22,9 @@ from pathlib import Path
 LIMIT = 2400.0
 """Seconds for a step; one that takes longer hangs."""
 
+UV = "uv==0.13.9"
+"""It installs everything else: none of it is newer than the day in pyproject.toml."""
+
 CLOSING_LINE = re.compile(r"^(?:=+ )?((?:\d+ \w+, )*(?:\d+ \w+|no tests ran) in [\d.]+s.*?)(?: =+)?$", re.MULTILINE)
 DID_NOT_RUN = re.compile(r"\d+ (?:skipped|xfailed)")
 MAY_SKIP = ("floor",)
@@ -129,8 +132,9 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         *map(session, ("coverage", "slow")),
         # The README's command is the default tier on the oldest Python, coverage on the newest.
         *(session(f"tests-{version}", version) for version in VERSIONS if version not in (oldest, newest)),
-        *map(session, ("typing", "floor", "aiobotocore", "neighbours", "rehearsal", "badday", "plugins", "litellm")),
-        session("network"),
+        session("typing"),
+        session("floor", "3.11"),
+        *map(session, ("aiobotocore", "neighbours", "rehearsal", "badday", "plugins", "litellm", "network")),
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
         session("javascript", lacks=node),
         session("smithy", "3.12"),
@@ -140,14 +144,19 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
 
 
 def prepare(work: Path) -> None:
-    """Install nox, and build the wheel that every session takes."""
-    subprocess.run([sys.executable, "-m", "venv", f"{work}/nox"], check=True)
-    subprocess.run([f"{work}/nox/bin/pip", "install", "--quiet", "nox[uv]"], check=True)
-    command = [f"{work}/nox/bin/pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", f"{work}/wheel", "."]
-    subprocess.run(command, check=True)
-    (wheel,) = (work / "wheel").iterdir()
-    os.environ |= {"CONVERSE_WHEEL": str(wheel), "UV_CACHE_DIR": f"{work}/uv", "UV_PYTHON_DOWNLOADS": "never"}
-    os.environ.setdefault("UV_NATIVE_TLS", "true")  # the system's certificates count, as they do for pip
+    """Install nox, and build the wheel that every session takes; uv finds in pyproject.toml how new packages may be."""
+    os.environ |= {"UV_CACHE_DIR": f"{work}/uv", "UV_PYTHON_DOWNLOADS": "never"}
+    os.environ.setdefault("UV_SYSTEM_CERTS", "true")  # the system's certificates count, as they do for pip
+    tools = f"{work}/nox/bin"
+    for command in (
+        [sys.executable, "-m", "venv", f"{work}/nox"],
+        [f"{tools}/pip", "install", "--quiet", UV],
+        [f"{tools}/uv", "pip", "install", "--quiet", "--python", f"{tools}/python", "nox[uv]", UV],
+        [f"{tools}/uv", "build", "--quiet", "--wheel", "--python", f"{tools}/python", "--out-dir", f"{work}/wheel"],
+    ):
+        subprocess.run(command, check=True)
+    (wheel,) = (work / "wheel").glob("*.whl")
+    os.environ["CONVERSE_WHEEL"] = str(wheel)
 
 
 def main() -> int:

@@ -123,7 +123,7 @@ def pytest_testnodedown(node: Any) -> None:
     node.config.stash[_TOO_SLOW].update(told.get("too_slow", {}))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:
     left_out = config.stash[_LEFT_OUT]
     if missing := left_out.total() - len(terminalreporter.stats.get("deselected", [])):
         # The workers of pytest-xdist do not tell; pytest's last line counts what stands here.

@@ -6,6 +6,7 @@ from converse_harness import reply as reply
 from converse_harness.bedrock.citations import citing as citing
 from converse_harness.endpoint import Endpoint as Endpoint
 from converse_harness.endpoint.call import Call as Call
+from converse_harness.endpoint.calls import Calls as Calls
 from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
 from converse_harness.errors import ChangedHistory as ChangedHistory
@@ -15,9 +16,11 @@ from converse_harness.errors import DamagedData as DamagedData
 from converse_harness.errors import FakeNotOpenWarning as FakeNotOpenWarning
 from converse_harness.errors import MaskedSecretWarning as MaskedSecretWarning
 from converse_harness.errors import NotedCall as NotedCall
+from converse_harness.errors import NotRefused as NotRefused
 from converse_harness.errors import RefusedRequest as RefusedRequest
 from converse_harness.errors import ReplyError as ReplyError
 from converse_harness.errors import SecretFound as SecretFound
+from converse_harness.errors import StaleRequests as StaleRequests
 from converse_harness.errors import StreamOrderError as StreamOrderError
 from converse_harness.errors import TransportError as TransportError
 from converse_harness.errors import UnexpectedCall as UnexpectedCall

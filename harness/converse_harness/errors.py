@@ -8,11 +8,26 @@ script does not allow. `DamagedData`: bytes or a file violate their format. `Tra
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+
+
+class Advice(NamedTuple):
+    """The end of a message that shows what to type now: in Python, and in JSON for callers of the control API."""
+
+    python: str
+    json: str
 
 
 class ConverseHarnessError(Exception):
-    """The base class of all exceptions that converse-harness raises."""
+    """The base class of all exceptions that converse-harness raises.
+
+    The message is in the words of Python; `in_json` is the same message in the words of the control API.
+    """
+
+    def __init__(self, message: object = "", advice: Advice | None = None) -> None:
+        text = str(message)
+        super().__init__(text if advice is None else text + advice.python)
+        self.in_json = text if advice is None else text + advice.json
 
 
 class ReplyError(ConverseHarnessError, ValueError):
@@ -41,7 +56,15 @@ class UnexpectedCall(CallError):
 class RefusedRequest(CallError):
     """A request arrived that Bedrock would refuse.
 
-    The message contains the rule, the path in the request, Bedrock's own message and the evidence.
+    The message contains the rule, the path in the request, Bedrock's own message and the evidence. For a body that is
+    not JSON, or of another structure than in AWS's model, it contains the place and what is allowed there.
+    """
+
+
+class NotRefused(CallError):
+    """In a block of `fake.refuses(...)`, no request broke the rule, so Bedrock would have refused none.
+
+    The message contains what came instead.
     """
 
 
@@ -51,6 +74,10 @@ class ChangedHistory(CallError):
 
 class NotedCall(CallError):
     """A fake has a note about a call, and the ini setting `converse_notes` is `fail`."""
+
+
+class StaleRequests(CallError):
+    """Requests differ in words from the recorded ones whose answers they got, and `converse_stale` is `fail`."""
 
 
 class ConverseNoteWarning(UserWarning):

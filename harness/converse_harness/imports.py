@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any, Final
@@ -65,6 +65,21 @@ class _Loader:
         self._imported(module)
 
 
+def no_such_name(module: str, name: str, known: Callable[[], Iterable[str]]) -> AttributeError:
+    """Make the error for a name that a module does not have; its text contains the names that are nearly the same.
+
+    >>> no_such_name("faults", "resett", lambda: ["reset", "stall"]).args[0]
+    "module 'faults' has no attribute 'resett'; did you mean 'reset'?"
+    """
+    near: list[str] = []
+    if not name.startswith("_"):  # pytest, doctest and inspect ask every module for names of their own
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known(), n=3)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{meant}")
+
+
 _LINE: Final = r"(?m)^from (\S+) import (\w+) as \2$"
 """The pattern of a line in a stub. It is compiled when the first name is loaded, because importing `re` takes time."""
 
@@ -94,7 +109,7 @@ def lazily(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], 
         if name == "__all__":
             return names()
         if name not in homes():
-            raise AttributeError(f"module {own!r} has no attribute {name!r}")
+            raise no_such_name(own, name, names)
         home = homes()[name]
         value = import_module(f"{own}.{name}") if home == own else getattr(import_module(home), name)
         package[name] = value

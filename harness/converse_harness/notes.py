@@ -18,6 +18,8 @@ class Note:
     kind: str
     text: str
     call: int
+    json: str = ""
+    """The text in the words of the control API, if it differs."""
 
 
 _inbox: Final[dict[str, Note]] = {}

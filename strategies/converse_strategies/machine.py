@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
+from converse_harness import Call, Calls, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.conversation import HistoryLevel
+from converse_harness.literals import StreamException
 from converse_strategies import leaves
 from converse_strategies.tools import invalid_tool_uses, tool_uses
 
@@ -99,8 +100,8 @@ class ConversationMachine(RuleBasedStateMachine):
     # The history
 
     @property
-    def calls(self) -> list[Call]:
-        """Every call that reached the fake, retries included."""
+    def calls(self) -> Calls:
+        """The calls that asked a model for an answer, retries included; `calls.all` has those of every operation."""
         return self.fake.calls
 
     @property
@@ -136,7 +137,9 @@ class ConversationMachine(RuleBasedStateMachine):
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
-    def break_stream(self, text: str, answer: str, after: int, exception: str, uses: Sequence[ToolUse] = ()) -> None:
+    def break_stream(
+        self, text: str, answer: str, after: int, exception: StreamException, uses: Sequence[ToolUse] = ()
+    ) -> None:
         """The stream fails after `after` events, at the latest before its last event. If the agent calls again, the
         model answers.
         """

@@ -98,9 +98,14 @@ def converse_requests(
 def _optional_members() -> Mapping[str, _Member]:
     """`_OPTIONAL` for the installed botocore: without members that it lacks, and with members that it alone has."""
     members = bedrock.shape("ConverseRequest").members
-    new = {name: shapes.values(each.name) for name, each in members.items() if name not in {*_OPTIONAL, *_OWN_WAY}}
     known = {name: make for name, make in _OPTIONAL.items() if name in members}
-    return {**known, **{name: lambda texts, drawn=drawn: drawn for name, drawn in new.items()}}
+    new = members.keys() - {*_OPTIONAL, *_OWN_WAY}
+    return {**known, **{name: _of_shape(members[name].name) for name in sorted(new)}}
+
+
+def _of_shape(shape: str) -> _Member:
+    drawn = shapes.values(shape)
+    return lambda texts: drawn
 
 
 def asked(operation: str, request: Json) -> RuleRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -22,6 +23,9 @@ Strings = st.SearchStrategy[str]
 _ANYTHING: Final = r"[\s\S]*"
 """A pattern that matches every string."""
 
+_BEYOND_ASCII: Final = re.compile(r"\\[uSWD]|\[\^")
+"""Matches in a pattern what stands for characters beyond ASCII."""
+
 
 @cache
 def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
@@ -36,7 +40,11 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
     readable = java.compiled(pattern) if pattern and pattern != _ANYTHING else None
     if readable is None:
         return st.text(min_size=low, max_size=high)
-    return _of_length(st.from_regex(readable, fullmatch=True), low, high)
+    texts = st.from_regex(readable, fullmatch=True)
+    if _BEYOND_ASCII.search(readable.pattern):
+        # Draw without re.ASCII, then filter: before 6.153, hypothesis drew only ASCII characters because of this flag.
+        texts = st.from_regex(re.compile(readable.pattern), fullmatch=True).filter(readable.fullmatch)
+    return _of_length(texts, low, high)
 
 
 def _of_length(texts: Strings, low: int, high: int | None) -> Strings:

@@ -16,6 +16,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.cutting import ends_empty
 from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
+from converse_harness.literals import FamilyName
 from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
 from converse_strategies.answer_plan import (
@@ -223,7 +224,7 @@ def stream_events(
     max_blocks: int | None = None,
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
-    family: str | None = None,
+    family: FamilyName | None = None,
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
     unfinished: bool = False,
 ) -> list[Event]:

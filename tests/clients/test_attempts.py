@@ -21,6 +21,7 @@ from strands.models import BedrockModel
 
 from converse_harness import Fake, Reply, assemble, bedrock, faults, reply
 from converse_harness.bedrock.families import ERRORS, THROTTLES
+from converse_harness.literals import ErrorName
 from converse_harness.stream.http import GATEWAY_ERRORS
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
@@ -45,7 +46,7 @@ STRANDS_REPEATS: Final = {"ThrottlingException"}
 """The errors for which strands asks the model again, with as many attempts of botocore each; in the stream as well."""
 
 BEFORE: Final[dict[str, Reply]] = {
-    name: reply.error(name)
+    name: reply.error(name, status=None)
     for name in sorted({*bedrock.errors("Converse"), *bedrock.errors("ConverseStream"), *GATEWAY_ERRORS})
 }
 """Every error of both operations, and of the gateway before them."""
@@ -59,7 +60,7 @@ HTTP_NAMES: Final = {
 ANSWER: Final = reply.text("The answer is forty-two.")
 LAST: Final = sum(1 for _ in ANSWER.events()) - 1
 IN_STREAM: Final[dict[str, Reply]] = {
-    f"{name} {place}": ANSWER.fails_after(after, name)
+    f"{name} {place}": ANSWER.fails_after(after, name, strict=True)
     for name in HTTP_NAMES
     for place, after in (("first", 0), ("after deltas", 3), ("after messageStop", LAST))
 }
@@ -119,9 +120,10 @@ def client(request: pytest.FixtureRequest, converse: Fake) -> Any:
 
 def check_attempts(fake: Fake, expected: int, status: int) -> None:
     """So many requests came, the last one of them the client's last attempt; each wait between them was skipped."""
-    assert [call.status for call in fake.calls] == [status] * expected
-    assert [call.attempt for call in fake.calls] == list(range(1, expected + 1))
-    assert [call.answered.waited > 0 for call in fake.calls] == [True] * (expected - 1) + [False]
+    calls = fake.calls.all
+    assert [call.status for call in calls] == [status] * expected
+    assert [call.attempt for call in calls] == list(range(1, expected + 1))
+    assert [call.answered.waited > 0 for call in calls] == [True] * (expected - 1) + [False]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -232,7 +234,7 @@ def test_attempts_that_are_configured(mode: str, total: int, converse: Fake, att
 if "CountTokens" in bedrock.operations():
 
     @pytest.mark.parametrize("name", bedrock.errors("CountTokens"))
-    def test_an_error_of_count_tokens(name: str, client: Any, converse: Fake, attempts: Attempts) -> None:
+    def test_an_error_of_count_tokens(name: ErrorName, client: Any, converse: Fake, attempts: Attempts) -> None:
         converse.when(operation="CountTokens").always(reply.error(name))
         with pytest.raises(getattr(client.exceptions, name)):
             counted(client)
@@ -242,7 +244,7 @@ if "CountTokens" in bedrock.operations():
     def test_count_tokens_recovers(client: Any, converse: Fake) -> None:
         converse.when(operation="CountTokens").script(reply.throttled())
         assert isinstance(counted(client), int)
-        assert [call.status for call in converse.calls] == [429, 200]
+        assert [call.status for call in converse.calls.all] == [429, 200]
 
 
 # strands: attempts of its own, each with those of botocore

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Call, Fake, Reply, UnexpectedCall, assemble, bedrock, fake_converse, reply
+from converse_harness.literals import ErrorName, StreamException
 
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 QUESTION: dict[str, Any] = {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": "hello"}]}]}
@@ -275,7 +276,7 @@ def test_a_paced_reply_arrives_in_order(converse: Fake, converse_client: Any) ->
 
 
 @pytest.mark.parametrize("name", sorted(bedrock.errors("ConverseStream")))
-def test_an_error_is_of_botocores_own_class(name: str, converse: Fake, converse_client: Any) -> None:
+def test_an_error_is_of_botocores_own_class(name: ErrorName, converse: Fake, converse_client: Any) -> None:
     client = converse_client
     converse.always(reply.error(name, "it went wrong"))
     for operation in (client.converse, client.converse_stream):
@@ -301,7 +302,9 @@ def test_an_error_that_is_not_modelled(converse: Fake, converse_client: Any) -> 
 
 
 @pytest.mark.parametrize("name", sorted(bedrock.stream_exceptions()))
-def test_an_exception_frame_is_an_event_stream_error(name: str, converse: Fake, converse_client: Any) -> None:
+def test_an_exception_frame_is_an_event_stream_error(
+    name: StreamException, converse: Fake, converse_client: Any
+) -> None:
     converse.script(reply.text("The answer is forty-two.").fails_after(3, name, "upstream died"))
     stream = converse_client.converse_stream(**QUESTION)["stream"]
     with pytest.raises(botocore.exceptions.EventStreamError, match="upstream died") as caught:
@@ -332,7 +335,9 @@ def test_what_came_before_an_exception_frame_is_delivered(converse: Fake, conver
 
 
 @pytest.mark.parametrize("name", sorted(bedrock.stream_exceptions()))
-def test_on_plain_converse_it_is_the_http_error_of_that_type(name: str, converse: Fake, converse_client: Any) -> None:
+def test_on_plain_converse_it_is_the_http_error_of_that_type(
+    name: StreamException, converse: Fake, converse_client: Any
+) -> None:
     shape = {"modelStreamErrorException": "ModelErrorException"}.get(name, name[0].upper() + name[1:])
     converse.always(reply.text("The answer is forty-two.").fails_after(3, name, "upstream died"))
     with pytest.raises(getattr(converse_client.exceptions, shape), match="upstream died") as caught:
@@ -367,7 +372,7 @@ def test_count_tokens(converse: Fake, converse_client: Any) -> None:
         assert not hasattr(converse_client, "count_tokens")
         return
     assert converse_client.count_tokens(modelId=MODEL, input=counted)["inputTokens"] > 0
-    (call,) = converse.calls
+    (call,) = converse.calls.of("CountTokens")
     assert (call.operation, call.last_user_text, call.system_text) == ("CountTokens", "hello", "Be brief.")
 
 
@@ -386,7 +391,7 @@ def test_embeddings_on_the_same_client(converse: Fake, converse_client: Any) -> 
     assert json.load(embedded["body"]) == {"embedding": [0.5, 4]}
     assert embedded["contentType"] == "application/json"
     assert ask(converse_client) == "hi"
-    assert [call.operation for call in converse.calls] == ["InvokeModel", "Converse"]
+    assert [call.operation for call in converse.calls.all] == ["InvokeModel", "Converse"]
 
 
 def test_an_operation_that_is_not_routed_fails_the_test() -> None:
@@ -402,7 +407,7 @@ def test_an_operation_that_is_not_routed_fails_the_test() -> None:
 
 def test_get_inference_profile_is_refused_clearly() -> None:
     with closing(fake_converse().open()) as fake:
-        with pytest.raises(botocore.exceptions.ClientError, match="GetInferenceProfile is not scripted"):
+        with pytest.raises(botocore.exceptions.ClientError, match="GetInferenceProfile is not answered"):
             boto3.client("bedrock").get_inference_profile(inferenceProfileIdentifier="p")
         with pytest.raises(UnexpectedCall, match=r'on_operation\("GetInferenceProfile"'):
             fake.check()

@@ -105,5 +105,5 @@ def test_apply_guardrail(asked: tuple[Fake, Any]) -> None:
         apply(client)
     passed = apply(client)
     assert (passed["action"], passed["outputs"]) == ("NONE", [])
-    assert [call.operation for call in fake.calls] == ["ApplyGuardrail"] * 4
-    assert fake.calls[0].params["source"] == "INPUT"
+    assert [call.operation for call in fake.calls.all] == ["ApplyGuardrail"] * 4
+    assert fake.calls.all[0].params["source"] == "INPUT"

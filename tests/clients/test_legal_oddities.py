@@ -294,7 +294,10 @@ ODDITIES: dict[str, Oddity] = {
 }
 ODDITIES |= {
     f"stop reason {reason}": Oddity(
-        partial(reply.text, "hi", stop_reason=reason, pieces=["hi"]), [HI], [HI_DELTA], {"stopReason": reason}
+        partial(reply.message, {"text": "hi"}, stop_reason=reason, pieces={0: ["hi"]}, strict=True),
+        [HI],
+        [HI_DELTA],
+        {"stopReason": reason},
     )
     for reason in bedrock.enum("StopReason")
 }

@@ -14,6 +14,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from converse_harness import Fake, reply
 from converse_harness.bedrock.families import CLIENTS, OVERFLOWS
+from converse_harness.literals import OverflowWording
 from tests.clients.overflows import overflow, places, wordings
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
@@ -76,7 +77,7 @@ def test_strands_shortens_the_conversation_where_it_recognises_it(
 
 
 @wordings
-def test_strands_gives_up_where_nothing_can_be_left_out(name: str, converse: Fake) -> None:
+def test_strands_gives_up_where_nothing_can_be_left_out(name: OverflowWording, converse: Fake) -> None:
     converse.script(reply.context_overflow(name))
     known = "strands-agents" in OVERFLOWS[name].recognised_by
     with pytest.raises(ContextWindowOverflowException if known else ClientError):

@@ -247,5 +247,5 @@ def test_an_answer_that_is_steered(converse: Fake) -> None:
 async def test_tokens_are_counted_by_bedrock(converse: Fake) -> None:
     model = BedrockModel(model_id=MODEL, use_native_token_count=True)
     assert await model.count_tokens([{"role": "user", "content": [{"text": "hello"}]}], system_prompt="Be brief.") > 0
-    (call,) = converse.calls
+    (call,) = converse.calls.all
     assert (call.operation, call.last_user_text, call.system_text) == ("CountTokens", "hello", "Be brief.")

@@ -32,8 +32,20 @@ def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> N
     calls = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
     assert [call["operation"] for call in calls] == ["ConverseStream", "Converse"]
     closed = client.ask("DELETE", f"{FAKES}/fake-1").value
-    assert closed == {"ok": True, "unused": [], "problems": []}
+    assert closed == {"ok": True, "unused": [], "problems": [], "notes": []}
     assert client.fakes.opened == []
+
+
+def test_a_call_has_the_tools_and_the_results_of_its_last_message(client: Client) -> None:
+    fake = client.opened({"always": {"text": "a"}, "rules": "off"})
+    used = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}]}
+    result = {"toolUseId": "t1", "content": [{"text": "found"}]}
+    asked = [{"role": "user", "content": [{"text": "look"}]}, used]
+    tool = {"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}
+    exchange(fake, messages=[*asked, {"role": "user", "content": [{"toolResult": result}, {"text": "b"}]}])
+    exchange(fake, messages=asked, toolConfig={"tools": [tool]})
+    ask = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert [(call["toolNames"], call["toolResults"]) for call in ask] == [([], [result]), (["look"], [])]
 
 
 @pytest.mark.parametrize(
@@ -168,6 +180,7 @@ def test_a_call_tells_everything(client: Client) -> None:
         "messages": messages,
         "system": [{"text": "Be brief."}],
         "toolNames": ["look"],
+        "toolResults": [],
         "lastUserText": "What is it?",
         "body": {"messages": messages, "system": [{"text": "Be brief."}], "toolConfig": tools},
         "malformed": None,
@@ -215,6 +228,11 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
     assert (len(page["calls"]), page["next"], page["received"]) == (500, 500, 600)
 
 
+def test_an_optional_reply_is_not_missed(client: Client) -> None:
+    client.opened({"script": [{"text": "Still there?", "optional": True}, {"improvised": True, "optional": {}}]})
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": [], "notes": []}
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -227,7 +245,11 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
         ("after=-1", "after in the query is '-1'; it must be a whole number from 0 to "),
         ("after=²", "after in the query is '²'; "),
         (f"after={'9' * 5000}", "after in the query is '9999"),
-        ("before=1", 'the query has the unknown member "before"; it takes after, limit.'),
+        ("before=1", 'the query has the unknown member "before"; it takes after, limit, operation.'),
+        (
+            "operation=CuontTokens",
+            "operation in the query: calls.of('CuontTokens'): no operation of Bedrock has this name ",
+        ),
     ],
 )
 def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str) -> None:
@@ -238,7 +260,7 @@ def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str)
 
 def test_no_call_can_be_kept_by_no_fake(client: Client) -> None:
     answer = client.post({"keep_calls": 0})
-    assert answer.message == "keep_calls=0; it is a whole number from 1, or None to keep all calls."
+    assert answer.message == "keep_calls is 0; it is a whole number from 1, or null to keep all calls."
     assert client.fakes.opened == []
 
 
@@ -269,7 +291,7 @@ def test_blobs_are_base64_both_ways(client: Client) -> None:
 def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: bytes, path: str) -> None:
     fake = client.opened({"when": [{"turn": 7, "always": {"text": "a"}}], "always": {"text": "a"}})
     fake.exchange(Request("POST", f"/{path}", (), body))
-    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls?operation=all").value["calls"]
     assert call["target"] == f"/{path}"
     assert client.ask("DELETE", f"{FAKES}/fake-1").status == 200
 
@@ -279,7 +301,8 @@ def test_a_conversation_that_is_counted_is_told(client: Client) -> None:
     fake = client.opened()
     counted = {"converse": {"messages": [{"role": "user", "content": [{"text": "How many?"}]}]}}
     exchange(fake, operation="count-tokens", input=counted)
-    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"] == []
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls?operation=CountTokens").value["calls"]
     assert (call["operation"], call["messages"]) == ("CountTokens", counted["converse"]["messages"])
     assert (call["lastUserText"], call["toolNames"], call["reply"], call["status"]) == ("How many?", [], None, 200)
 
@@ -316,7 +339,12 @@ def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None
 def test_what_is_allowed_is_no_problem_but_is_told(client: Client) -> None:
     fake = client.opened({"script": [{"text": "a"}] * 2, "unused": "allow", "unexpected": "allow"})
     exchange(fake, operation="invoke")
-    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": ['text "a"'] * 2, "problems": []}
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {
+        "ok": True,
+        "unused": ['text "a"'] * 2,
+        "problems": [],
+        "notes": [],
+    }
 
 
 def test_an_error_of_a_function_is_told_with_its_type_and_without_secrets(client: Client) -> None:
@@ -387,7 +415,7 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
     ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
     ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
-    ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
+    ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),
 ]  # fmt: skip
 
 WRONG_REPLIES: list[tuple[object, str]] = [
@@ -396,7 +424,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"times": 2}, f" is an object that says no reply; a reply has exactly one of {WORDS}, "),
     ({"txt": "hi"}, f" has the unknown member \"txt\"; did you mean 'text'? It takes {WORDS}, {', '.join(MODIFIERS)}."),
     ({"text": "a", "json": 1}, f" has text and json; a reply has exactly one of {WORDS}, "),
-    ({"text": "a", "usage": {}}, ' has the unknown member "usage"; it takes text, pieces, stop_reason, times, '),
+    ({"text": "a", "zzz": {}}, ' has the unknown member "zzz"; it takes text, pieces, stop_reason, usage, '),
     ({"text": 5}, ".text is 5; it must be a string."),
     ({"text": None}, ".text is null; it must be a string."),
     ({"text": "\ud800"}, r".text is '\ud800', which holds a lone surrogate; "),
@@ -404,12 +432,12 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"text": "ab", "pieces": ["a", 1]}, ".pieces[1] is 1; it must be a string."),
     ({"text": "a", "stop_reason": "x"}, ".stop_reason is 'x'; a StopReason is one of 'end_turn', "),
     ({"json": "\ud800"}, ".json is "),
-    ({"tool_use": {}}, ".tool_use lacks 'name'; it takes name, input, id, pieces, stop_reason."),
+    ({"tool_use": {}}, ".tool_use lacks 'name'; it takes name, input, text, id, pieces, "),
     ({"tool_use": {"name": 5}}, ".tool_use.name is 5; it must be a string."),
     ({"tool_use": "get weather"}, ".tool_use.name is 'get weather'; a ToolName matches "),
     ({"tool_use": {"name": "a", "id": "?"}}, ".tool_use.id is '?'; "),
     ({"tool_use": {"name": "a", "input": []}}, ".tool_use.input is a list without items; it must be an object."),
-    ({"tool_use": {"name": "a", "pieces": ["{"]}}, ".tool_use.pieces is ['{']; "),
+    ({"tool_use": {"name": "a", "pieces": ["{"]}}, ".tool_use: pieces is ['{']; "),
     ({"message": {"text": "a"}}, ".message is an object; it must be a list."),
     ({"message": ["a"]}, '.message[0] is "a"; it must be an object.'),
     ({"message": [{"text": 5}]}, ".message[0].text is 5 (int); it must be a str (AWS model String)."),
@@ -422,16 +450,23 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"message": [{"text": "ab"}], "pieces": {"0": ["a"]}}, ".pieces[0] is ['a']; joined they must be"),
     ({"events": [{"messageStart": {}}]}, ".events[0].messageStart lacks 'role'; "),
     ({"events": []}, ".events: The stream ends before any messageStart "),
-    ({"events": [{"a": 1, "b": 2}], "strict": False}, ".events: 'a' and 'b' in one event; "),
+    ({"events": [{"a": 1, "b": 2}], "strict": False}, ".events[0]: 'a' and 'b' in one event; "),
     ({"events": [{"a": 1}], "strict": False}, ".events[0].a is 1; an event is a mapping of its members."),
     ({"events": [], "strict": 0}, ".strict is 0; it must be true or false."),
+    ({"response": {"text": "a"}}, ".response() got a dict with 'text'; it must be a response of boto3: "),
+    ({"reasoning": "a", "then": {"txt": "b"}}, ".then has the unknown member \"txt\"; did you mean 'text'? "),
+    ({"reasoning": "a", "then": 5}, ".then is 5; it must be a string or an object."),
+    ({"reasoning": "a", "then": {"throttled": True}}, ".then is ThrottlingException (429) "),
+    ({"tool_uses": []}, ".tool_uses() has no tool. "),
+    ({"tool_uses": ["a b"]}, ".tool_uses: content[0].toolUse.name is 'a b'; "),
+    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be a dict, "),
     ({"cited": []}, ".cited() has nothing to say. "),
     ({"cited": "a"}, '.cited is "a"; it must be a list.'),
     ({"cited": ["a", 5]}, ".cited[1] is 5; it must be a string or an object."),
     ({"cited": ["a", {"title": 5}]}, ".cited[1].title is 5 (int); it must be a str"),
-    ({"guardrail_blocked": {"policy": "x"}}, ".guardrail_blocked: policy='x' is no policy of guardrails. One of: "),
+    ({"guardrail_blocked": {"policy": "x"}}, '.guardrail_blocked.policy is "x": this is no policy of guardrails. '),
     ({"guardrail_masked": True}, ".guardrail_masked lacks 'text'; it takes text, original, policy, "),
-    ({"guardrail_masked": "Nothing."}, ".guardrail_masked: 'Nothing.' has no mask. "),
+    ({"guardrail_masked": "Nothing."}, '.guardrail_masked is "Nothing.": the text has no mask. '),
     ({"case": "overflw_pre"}, ".case: no case is called 'overflw_pre'. Near it: overflow_pre, "),
     ({"case": "connection_refused"}, ".case: connection_refused: the server transport cannot express "),
     ({"case": True}, ".case is true; it must be a string."),
@@ -440,16 +475,16 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"error": {"name": "X", "status": "418"}}, '.error.status is "418"; it must be a whole number.'),
     ({"throttled": None}, ".throttled is null; it must be an object with any of message, wording."),
     ({"throttled": {"massage": "x"}}, ".throttled has the unknown member \"massage\"; did you mean 'message'? "),
-    ({"context_overflow": "x"}, ".context_overflow(wording='x'): one of input_too_long, prompt_too_long, "),
+    ({"context_overflow": "x"}, '.context_overflow is "x": one of input_too_long, prompt_too_long, '),
     ({"invalid_model_id": "x"}, '.invalid_model_id is "x"; it must be true.'),
     ({"validation_error": True}, ".validation_error lacks 'message'; it takes message."),
     ({"model_error": {"original_status_code": 5}}, ".model_error: ModelErrorException.originalStatusCode is 5; "),
     ({"read_timeout": {"after": 1}}, '.read_timeout has the unknown member "after"; it takes no members.'),
     ({"text": "a", "times": "2"}, '.times is "2"; it must be a whole number.'),
-    ({"text": "a", "times": 0}, ".times(0): a reply is used a whole number of times, at least once."),
+    ({"text": "a", "times": 0}, ".times is 0: a reply is used a whole number of times, at least once."),
     ({"text": "a", "times": 1.5}, ".times is 1.5; it must be a whole number."),
     ({"text": "a", "paced": 0.2}, ".paced is 0.2; it must be an object with any of first, each."),
-    ({"text": "a", "paced": {"first": -1}}, ".paced(first=-1): a pause is a number of seconds, 0 or more."),
+    ({"text": "a", "paced": {"first": -1}}, ".paced.first is -1: a pause is a number of seconds, 0 or more."),
     ({"text": "a", "broken": "rest"}, '.broken.fault is "rest"; it must be the name of a fault (no_message_start, '),
     ({"text": "a", "broken": "connection_refused"}, '.broken.fault is "connection_refused"; it must be the name of a '),
     ({"text": "a", "broken": {"fault": {"name": "reset", "lasting": 1}}}, ".broken.fault: reset has no duration. "),
@@ -459,8 +494,8 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"text": "a", "broken": {"fault": {"nam": 1}}}, '.broken.fault has the unknown member "nam"; did you mean '),
     ({"text": "a", "broken": {"fault": "reset", "after": 50}}, ".broken(reset, after=50): this reply has 5 events; "),
     ({"text": "a", "fails_after": 3}, ".fails_after lacks 'exception'; it takes events, exception, message, strict."),
-    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after(9): this "),
-    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, ".fails_after: 'throttled' is not an exc"),
+    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after is 9: this "),
+    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, '.fails_after is [1, "throttled"]: '),
     ({"text": "a", "fails_after": {**THROTTLED, "self": 1}}, '.fails_after has the unknown member "self"; '),
     ({"throttled": True, "fails_after": THROTTLED}, ".fails_after: ThrottlingException (429) "),
 ]  # fmt: skip

@@ -43,6 +43,6 @@ def test_every_path_is_shown() -> None:
 
 
 def test_the_javascript_is_that_of_the_example() -> None:
-    example = (DOCS / "examples/node/weather.test.mjs").read_text(encoding="utf-8")
+    example = (DOCS / "examples/node/weather.example.mjs").read_text(encoding="utf-8")
     blocks = re.findall(r"```js\n(.*?)```", PAGE, re.DOTALL)
     assert [block in example or indent(block, "  ") in example for block in blocks] == [True, True]

@@ -22,6 +22,7 @@ from converse_harness.server.control.vocabulary import (
     read_reply,
     read_scripting,
 )
+from converse_harness.stream.grammar import is_exception
 from converse_harness.stream.http import Request
 from tests.control.conftest import DOCUMENT, Client, check, rendered
 
@@ -118,6 +119,9 @@ EVENTS: list[dict[str, object]] = [
 
 _CITATION: dict[str, object] = {"title": "forecast", "location": {"documentChar": {"documentIndex": 0}}}
 AS_WRITTEN: dict[str, tuple[object, Reply]] = {
+    "reasoning": ("hm", reply.reasoning("hm")),
+    "tool_uses": ([["a", {"x": 1}], "b"], reply.tool_uses(("a", {"x": 1}), "b")),
+    "response": (EVENTS, reply.events(EVENTS)),
     "cited": (["18 °C", _CITATION, " today"], reply.cited("18 °C", _CITATION, " today")),
     "guardrail_blocked": ({"policy": "pii", "side": "input"}, reply.guardrail_blocked(policy="pii", side="input")),
     "guardrail_masked": ("I am {NAME}.", reply.guardrail_masked("I am {NAME}.")),
@@ -143,6 +147,7 @@ def written_both_ways(draw: st.DrawFn) -> Drawn:
 def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
     match word:
         case "text":
+            more: Any
             text, more = draw(words), {"stop_reason": draw(st.sampled_from(["end_turn", "max_tokens"]))}
             return {"text": text, "pieces": [text], **more}, reply.text(text, pieces=[text], **more)
         case "tool_use":
@@ -177,19 +182,20 @@ def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) ->
     modifiers: dict[str, Any] = {}
     answers = "read_timeout" not in written
     streams = answers and not isinstance(made.body, ErrorBody)
+    fails = streams and any(is_exception(next(iter(event))) for event in made.events())
     if draw(st.booleans()):
         modifiers["times"] = draw(st.integers(1, 3))
         made = made.times(modifiers["times"])
     if draw(st.booleans()):
         modifiers["paced"] = {"first": 0.25, "each": draw(st.sampled_from([0, 1.5]))}
         made = made.paced(**modifiers["paced"])
-    if streams and draw(st.booleans()):
+    if streams and not fails and draw(st.booleans()):
         modifiers["fails_after"] = {"events": draw(st.integers(0, 3)), "exception": "modelStreamErrorException"}
         made = made.fails_after(**modifiers["fails_after"])
     if isinstance(made.body, ErrorBody) and draw(st.booleans()):
         modifiers["retry_after"] = draw(st.sampled_from([3, {"ms": 50}, {"seconds": 3, "ms": 50}]))
         made = made.retry_after(**{"seconds": 3} if modifiers["retry_after"] == 3 else modifiers["retry_after"])
-    if streams and made.failure is None and draw(st.booleans()):
+    if streams and not fails and made.failure is None and draw(st.booleans()):
         modifiers["error_frame_after"] = draw(st.sampled_from([2, {"events": 2, "code": "Odd", "message": "Sorry."}]))
         more = modifiers["error_frame_after"]
         made = made.error_frame_after(**{"events": 2} if more == 2 else more)

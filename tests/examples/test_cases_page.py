@@ -38,7 +38,7 @@ def errors() -> Iterator[Row]:
             ", ".join(map(code, by_name.get(name, ()))),
             str(shape.status),
             "gateway" if name in GATEWAY_ERRORS else "service",
-            ", ".join(str(refused(reply.error(name), mode)[1]) for mode in ("legacy", "standard")),
+            ", ".join(str(refused(reply.error(name, status=None), mode)[1]) for mode in ("legacy", "standard")),
             known(ERRORS[name]) if name in ERRORS else "its name",
         )
 
@@ -81,7 +81,7 @@ def frames() -> Iterator[Row]:
     """The exceptions inside a stream."""
     yield "frame", "members beside message", "on plain Converse"
     for name, shape in bedrock.stream_exceptions().items():
-        response, _ = refused(reply.text("hi").fails_after(0, name))
+        response, _ = refused(reply.text("hi").fails_after(0, name, strict=True))
         others = ", ".join(code(member) for member in shape.members if member != "message")
         yield code(name), others, f"{response['ResponseMetadata']['HTTPStatusCode']} {response['Error']['Code']}"
 

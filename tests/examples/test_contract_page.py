@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
+
+import pytest
 
 from converse_harness.cases import CASES
 from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, VerdictLevel
 from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE, PROPERTIES
 from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
 from converse_harness.faults import FAULTS
+from converse_harness.faults.order import ORDER_FAULTS
+from converse_strategies import faulty_replies
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "contract.md"
@@ -82,6 +87,17 @@ def test_the_tables_of_the_page_are_those_of_the_code() -> None:
 
 def test_every_table_is_on_the_page() -> None:
     assert names((DOCS / PAGE).read_text(encoding="utf-8")) == list(TABLES)
+
+
+@pytest.mark.parametrize("where", ["docstring", "page"])
+def test_faulty_replies_promise_no_more_than_the_contract(where: str) -> None:
+    """Where the order is broken, the faults after which a consumer raises, or gives the same."""
+    page = (DOCS / "property-testing.md").read_text(encoding="utf-8").partition("### Faults of the order")[2]
+    text = str(faulty_replies.__doc__) if where == "docstring" else page
+    listed = text.partition("for `cut_in" if where == "page" else "`cut_in")[2].partition("unknown_event")[0]
+    assert {"cut_in_tool_input", "unknown_event", *re.findall(r"`(\w+)`", listed)} == {*ORDER_FAULTS} & (
+        HARMLESS | FATAL
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from converse_harness.recordings.choices import FAILED, MODES
+from converse_harness.plugin.settings import OF_RUN
+from converse_harness.recordings.choices import FAILED, TEST_MODES
 from converse_harness.recordings.keys import KINDS, TYPES
 from converse_harness.recordings.matching import MATCHES, PARTS
 from converse_harness.secret_kinds import KINDS as SECRETS
@@ -26,7 +27,7 @@ def lines() -> Iterator[Row]:
 def modes() -> Iterator[Row]:
     """The modes of recording."""
     yield "`--converse-record=`", ""
-    for number, (name, meaning) in enumerate(MODES.items()):
+    for number, (name, meaning) in enumerate(TEST_MODES.items()):
         yield code(name) + ("" if number else " (the default)"), meaning
 
 
@@ -34,6 +35,14 @@ def failed() -> Iterator[Row]:
     """What becomes of the recording of a test that failed."""
     yield "`--converse-record-failed=`", ""
     for number, (name, meaning) in enumerate(FAILED.items()):
+        yield code(name) + ("" if number else " (the default)"), meaning
+
+
+def stale() -> Iterator[Row]:
+    """What becomes of requests that differ from what was recorded."""
+    _, choices = OF_RUN["stale"]
+    yield "`--converse-stale=`", ""
+    for number, (name, meaning) in enumerate(choices.items()):
         yield code(name) + ("" if number else " (the default)"), meaning
 
 
@@ -63,6 +72,7 @@ TABLES: Final[Tables] = {
     "lines": lines,
     "modes": modes,
     "failed": failed,
+    "stale": stale,
     "matching": matching,
     "secrets": secrets,
 }

@@ -25,3 +25,15 @@ def test_no_modules_need_each_other() -> None:
 
 def test_what_replaces_an_attribute_exists() -> None:
     assert all(callable(function_named(point.replace)) for point in POINTS if point.replace is not None)
+
+
+JS_TEST = re.compile(r"(?:(?:^|.*[._-])(?:test|spec)|test-.*)\.[cm]?[jt]sx?")
+"""What vitest, jest or node:test take for a test."""
+
+
+def test_no_shipped_file_is_a_test_of_somebody_else() -> None:
+    """A runner of JavaScript that starts beside a `.venv` looks for tests in it, and fails on ours."""
+    folders = [ROOT / "docs", *(ROOT / folder for folder in PACKAGES.values())]
+    files = [file.relative_to(ROOT) for folder in folders for file in folder.rglob("*.*") if file.is_file()]
+    assert any(file.suffix == ".mjs" for file in files)
+    assert [file for file in files if JS_TEST.fullmatch(file.name) or {*file.parts} & {"test", "__tests__"}] == []

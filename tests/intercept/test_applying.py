@@ -29,4 +29,6 @@ def test_apply_guardrail_through_httpx() -> None:
             passed = client.post(URL, json=BODY).json()
     assert masked["assessments"][0]["sensitiveInformationPolicy"]["piiEntities"][0]["match"] == "Ada Lovelace"
     assert (masked["outputs"], passed["outputs"]) == ([{"text": "I am {NAME}."}], [])
-    assert [call.params["guardrailIdentifier"].rpartition("/")[2] for call in fake.calls] == ["abc"] * 3
+    assert [call.params["guardrailIdentifier"].rpartition("/")[2] for call in fake.calls.of("ApplyGuardrail")] == [
+        "abc"
+    ] * 3

@@ -446,7 +446,7 @@ def test_another_scope_is_refused() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    assert repr(ConverseApp()) == "<ConverseApp, 0 calls>"
+    assert repr(ConverseApp()) == "<ConverseApp, open, 0 calls>"
 
 
 def test_requests_are_held_to_the_rules_of_bedrock() -> None:

@@ -262,6 +262,7 @@ class Breaking:
     """A fake whose answer breaks off."""
 
     sleeps = False
+    attempts = None
 
     def __init__(self, events: Sequence[Chunk], reported: list[str]) -> None:
         self.events = events

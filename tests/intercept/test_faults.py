@@ -185,7 +185,7 @@ def test_the_same_bytes_come_through_every_transport_that_can(ways: Any, fault: 
     operations = ["converse-stream", *(["converse"] if fault.on_body is not None else [])]
     for operation in operations:
         if transport not in fault.transports:
-            with pytest.raises(ReplyError, match=f"the {transport} transport cannot express faults.{fault.name}"):
+            with pytest.raises(ReplyError, match=f"the {transport} transport cannot express the fault {fault.name}"):
                 through(answer, operation)
             continue
         assert through(answer, operation) == rendered(answer, operation)
@@ -249,7 +249,7 @@ LACKING = [
 def test_a_transport_that_cannot_says_so_at_the_line_of_the_script(fault: Fault, transport: Transport) -> None:
     answer = WHOLE.broken(fault)
     able = ", ".join(each for each in TRANSPORTS if each in fault.transports)
-    cannot = f"{answer.summary}: the {transport} transport cannot express faults.{fault.name}."
+    cannot = f"{answer.summary}: the {transport} transport cannot express the fault {fault.name}."
     said = f"{cannot} Transports that can: {able}."
 
     def computed(call: Call) -> Reply:

@@ -67,7 +67,7 @@ def test_attempts_are_the_clients_own_and_take_no_time(
         monkeypatch.setenv("AWS_RETRY_MODE", mode)
     expected = attempts_without_harness(make_client(**KEYS, **config), question, status, error)
     with fake_converse() as fake:
-        fake.always(reply.error(error))
+        fake.always(reply.error(error, status=None))
         waits: list[Any] = []
         monkeypatch.setattr("time.sleep", waits.append)
         monkeypatch.setattr("threading.Condition.wait", lambda self, timeout=None: waits.append(timeout))

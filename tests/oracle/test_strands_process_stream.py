@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strands.event_loop.streaming import process_stream
 
 from converse_harness import assemble, chunk
-from converse_harness.bedrock.families import FAMILIES
+from converse_harness.literals import FamilyName
 from converse_strategies import assistant_messages, stream_events
 
 Message = dict[str, Any]
@@ -56,7 +56,7 @@ def holds_a_citation_back(content: list[Message]) -> bool:
     return any(not any(text["text"] for text in block.get("content", ())) for block in cited)
 
 
-families = st.none() | st.sampled_from(list(FAMILIES))
+families: st.SearchStrategy[FamilyName | None] = st.none() | st.sampled_from(get_args(FamilyName))
 
 
 @given(events=families.flatmap(lambda family: stream_events(family=family)))

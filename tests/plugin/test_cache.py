@@ -114,4 +114,5 @@ def test_short_prompts_are_cached_by_a_setting(
 def test_a_setting_that_is_no_number(project: pytest.Pytester) -> None:
     _tests(project, SHORT)
     result = project.runpytest("--converse-cache-minimum=few")
-    result.stdout.fnmatch_lines(["*cache_minimum a number of tokens or model; got *cache_minimum='few'*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--converse-cache-minimum=few: it is a whole number of tokens from 0, or model *"])

@@ -91,6 +91,44 @@ def test_the_fake_answers_with_the_case_and_then_with_ok(project: pytest.Pyteste
     project.runpytest().assert_outcomes(passed=3)
 
 
+def test_the_fake_is_of_the_transport_that_the_test_uses(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import httpx
+        import pytest
+
+        pytestmark = pytest.mark.parametrize("converse_each_case", ["throttle_pre"], indirect=True)
+        URL = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse"
+
+        def statuses():
+            asked = {"messages": [{"role": "user", "content": [{"text": "?"}]}]}
+            return [httpx.post(URL, json=asked).status_code for _ in range(4)]
+
+        def test_httpx(converse_each_case, converse_httpx):
+            assert statuses() == [429, 429, 200, 200]
+
+        def test_server(converse_each_case, converse_server):
+            pass
+
+        def test_both(converse_each_case, converse, converse_httpx):
+            pass
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "`converse_each_case` adds the replies*",
+            "the test uses converse_server. Use one of these two alone*",
+            '*@pytest.mark.parametrize("case", CASES.values(), ids=CASES)',
+            "*def test_it(case, converse_server):",
+            "*with converse_server.script([*]case.replies, ...)*",
+            "the test uses converse and converse_httpx. *",
+            "*converse_httpx.script([*]case.replies, ...)*",
+        ]
+    )
+
+
 def test_who_asks_for_nothing_fails(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(converse_each_case): pass")
     result = project.runpytest("-k", "overflow_pre or no_message_stop")

@@ -408,6 +408,7 @@ def test_without_fake():
 """
 
 
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="an older pytest has no fixture subtests")
 def test_tests_that_are_left_out_are_counted(chaos: pytest.Pytester) -> None:
     result = run(chaos, LEFT_OUT, *HYPOTHESIS, option="no_message_stop")
     assert result.ret == 1
@@ -598,8 +599,10 @@ def test(converse, number):
     [
         (
             "no_message_stp",
-            "no file or folder of tests that is there, and no fault. Faults: no_message_stop, ",
+            "no file or folder of tests that is there, and no fault. Did you mean no_message_stop? The usual faults: ",
         ),
+        ("rest", "Did you mean reset? The usual faults: no_message_stop, "),
+        ("xyz", "and no fault. The usual faults: no_message_stop, "),
         ("0s", "'0s' is no number of seconds"),
         ("", "'' is no number of seconds"),
     ],
@@ -609,6 +612,13 @@ def test_another_value_is_refused(chaos: pytest.Pytester, value: str, says: str)
     result = chaos.runpytest(f"--converse-chaos={value}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert says in result.stderr.str()
+
+
+def test_strict_without_chaos_is_refused(chaos: pytest.Pytester) -> None:
+    chaos.makepyfile("def test(): pass")
+    result = chaos.runpytest("--converse-chaos-strict")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--converse-chaos-strict came without --converse-chaos. Give both options." in result.stderr.str()
 
 
 def test_a_path_limits_the_reruns(chaos: pytest.Pytester) -> None:

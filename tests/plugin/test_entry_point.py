@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -169,3 +171,21 @@ def test_pytest_loads_the_fixtures_beside_all_plugins_that_are_installed(
     converse.script(reply.text("hi"))
     messages = [{"role": "user", "content": [{"text": "?"}]}]
     assert boto3.client("bedrock-runtime").converse(modelId="m", messages=messages)["stopReason"] == "end_turn"
+
+
+def test_the_lines_that_leave_plugins_out_do(tmp_path: Path) -> None:
+    page = (ROOT / "docs/fixtures.md").read_text(encoding="utf-8")
+    (ini,) = re.findall(r"```ini\n(\[pytest\]\naddopts = -p no:.*?)```", page, re.DOTALL)
+    left_out = set(re.findall(r"-p no:(\w+)", ini))
+    named = set(re.findall(r"^\| `-p no:(\w+)`", page, re.MULTILINE))
+    plugins = {entry.name: entry.value.partition(":")[0] for entry in entry_points(group="pytest11")}
+    assert left_out < named <= set(plugins)
+    (tmp_path / "pytest.ini").write_text(ini, encoding="utf-8")
+    modules = [plugins[name] for name in left_out]
+    test = f"import sys\n\n\ndef test_it(converse):\n    assert not sys.modules.keys() & {modules}\n"
+    (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:pytest_httpserver", "-p", "no:asyncio", "-W", "ignore")
+    command = [sys.executable, "-m", "pytest", *options]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -131,8 +131,8 @@ def test_settings_say_what_stands_behind_an_id(pytester: pytest.Pytester) -> Non
     pytester.runpytest().assert_outcomes(passed=2)
     pytester.makeini("[pytest]\nconverse_models = the-cheap-one\n")
     result = pytester.runpytest()
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*converse_models: 'the-cheap-one' is no line GLOB = MODEL."])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*converse_models: 'the-cheap-one' is no line GLOB = MODEL."])
 
 
 def test_a_setting_that_is_none(noting: pytest.Pytester) -> None:

@@ -101,9 +101,7 @@ def test_unused_replies_are_not_reported_on_a_test_that_failed_already(project: 
     result.stdout.no_fnmatch_line("*not used*")
 
 
-def test_a_test_that_fails_because_of_an_unexpected_call_says_so_first_and_keeps_its_own_error(
-    project: pytest.Pytester,
-) -> None:
+def test_a_test_that_fails_because_of_an_unexpected_call_says_so_at_its_own_line(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         from agent import ask
@@ -116,12 +114,13 @@ def test_a_test_that_fails_because_of_an_unexpected_call_says_so_first_and_keeps
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*ValidationException) when calling the Converse operation: call 1 has no reply: nothing is scripted.",
-            "The above exception was the direct cause of the following exception:",
-            "*UnexpectedCall: call 1 has no reply: nothing is scripted.",
+            '>       ask("hi")',
+            ">       answer = client(**options).converse(*",
+            "E*UnexpectedCall: call 1 has no reply: nothing is scripted.",
             'E*   converse.script(reply.text("...")) * More: converse-harness docs scripting replies-in-order',
         ]
     )
+    result.stdout.no_fnmatch_line("*botocore*")
 
 
 @pytest.mark.parametrize("way", ["marker", "ini", "option"])
@@ -167,9 +166,9 @@ def test_a_wrong_setting_is_refused_by_name(project: pytest.Pytester) -> None:
     result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(
         [
-            "*@pytest.mark.converse: unsed= is no setting. Settings: unused=, *, guard=, rerun=, models=.",
-            "*unused='alow'; one of 'fail', 'allow'.",
-            "*sleeps is yes or no, seed a whole number, *; got sleeps='maybe', seed='0', cache_minimum='model'.",
+            "*converse: unsed= is no setting. Did you mean unused=? Settings: unused=, *, guard=, rerun=, models=.",
+            "*@pytest.mark.converse(unused='alow'): one of 'fail', 'allow'.",
+            "*@pytest.mark.converse(sleeps='maybe'): it is True or False.",
         ]
     )
 

@@ -171,7 +171,7 @@ def test_the_mode_of_the_ini_file_and_its_spelling(upstream: Upstream) -> None:
     upstream.project.runpytest("--converse-record=none").stdout.no_fnmatch_line("converse-harness*")
     upstream.project.makeini("[pytest]\nconverse_record = always")
     upstream.project.runpytest().stderr.fnmatch_lines(
-        ["*converse_record = always: one of none, once, new_episodes, all.*"]
+        ["*converse_record = always: one of none, once, new_episodes, all, inline.*"]
     )
     upstream.project.makeini("[pytest]")
     wrong = upstream.project.runpytest("--converse-record=always")
@@ -206,6 +206,14 @@ def test_the_folder_of_the_ini_file(upstream: Upstream) -> None:
         ('("a", "b")', "@pytest.mark.converse_recording: 'b' is none of its arguments. name: *; match: *; pace: *"),
         ('(mode="all")', "@pytest.mark.converse_recording: mode= is none of its arguments. name: *; match: *; pace: *"),
         ('(match="fuzzy")', "*match='fuzzy'*'order', 'exact', 'shape'*"),
+        (
+            '(ignore=["sytem"])',
+            "ignore=*: the request of Converse has no member *sytem*. Did you mean *",
+        ),
+        (
+            "(match=lambda call: True)",
+            "@pytest.mark.converse_recording(match=*): *. It is a function (recorded, asked) that *",
+        ),
         ('(pace="fast")', "*pace='fast'*\"recorded\", or a number*"),
     ],
 )
@@ -470,26 +478,24 @@ def test_two_tests_with_one_file_play_it_and_one_records_it(upstream: Upstream, 
     assert upstream.questions("trip.jsonl") == ["a"]
 
 
-def test_two_that_differ_in_capitals_count_as_one_file(upstream: Upstream) -> None:
+def test_two_names_that_differ_in_capitals_count_as_one_file(upstream: Upstream) -> None:
     upstream.project.makepyfile(
         test_a="""
         import pytest
         from agent import ask
 
-        class TestTrip:
-            @pytest.mark.converse_recording
-            def test_it(self):
-                ask("a")
+        @pytest.mark.converse_recording("trip")
+        def test_one():
+            ask("a")
 
-        class TestTRIP(TestTrip):
-            pass
+        @pytest.mark.converse_recording("TRIP")
+        def test_two():
+            ask("a")
         """
     )
     result = upstream.record()
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        ["E*test_a.py::TestTRIP::test_it has the same recording as test_a.py::TestTrip::test_it. *"]
-    )
+    result.stdout.fnmatch_lines(["E*test_a.py::test_two has the same recording as test_a.py::test_one. *"])
 
 
 def test_the_second_test_of_a_file_records_nothing_new_and_says_so(upstream: Upstream) -> None:
@@ -552,3 +558,46 @@ def test_a_secret_is_masked_and_that_is_said(upstream: Upstream) -> None:
     result.stdout.no_fnmatch_line("*QWERTYUIOPASDFGH*")
     assert upstream.questions("trip.jsonl") == ["my key is ***"]
     upstream.replay().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_conflict_of_git_ends_with_the_command_that_records_again(upstream: Upstream, at: int) -> None:
+    upstream.project.makepyfile(
+        test_a="""
+        import pytest
+        from agent import ask
+
+        @pytest.mark.converse_recording
+        @pytest.mark.parametrize("city", ["Bern"])
+        def test_city(city):
+            ask(city)
+        """
+    )
+    upstream.record()
+    path = upstream.project.path / "recordings/test_a/test_city[Bern].jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:at], "<<<<<<< HEAD\n", *lines[at:]]), encoding="utf-8")
+    result = upstream.replay()
+    assert not result.parseoutcomes().get("passed")
+    result.stdout.fnmatch_lines(
+        [
+            "*this line is a conflict marker of git*",
+            '*    pytest --converse-record=all "test_a.py::test_city[[]Bern[]]"',
+        ]
+    )
+
+
+def test_a_name_that_begins_with_the_folder_of_recordings(upstream: Upstream) -> None:
+    upstream.project.makepyfile(
+        """
+        import pytest
+        from agent import ask
+
+        @pytest.mark.converse_recording("recordings/trips/bern")
+        def test_trip():
+            ask("a")
+        """
+    )
+    said = "*converse_recording('recordings/trips/bern'): names are below recordings/ already; write 'trips/bern'."
+    upstream.record().stdout.fnmatch_lines([said])
+    assert upstream.files == []

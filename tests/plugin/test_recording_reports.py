@@ -359,3 +359,22 @@ def test_unplayed_exchanges_are_reported_for_a_test_that_passed(upstream: Upstre
     ]
     path.write_text(path.read_text().replace("ask(question)", "raise ValueError"))
     upstream.replay().stdout.no_fnmatch_line("*exchanges unplayed*")
+
+
+def test_what_a_failed_test_recorded_is_removed_when_it_passes(upstream: Upstream) -> None:
+    text = """
+    import pytest
+    from agent import ask
+
+    @pytest.mark.converse_recording
+    def test_trip():
+        assert ask("a") == ANSWER
+    """
+    name = "test_a/test_trip"
+    for answer, files in ("'b'", [f"{name}.failed.jsonl"]), ("'a!'", [f"{name}.jsonl"]):
+        upstream.project.makepyfile(test_a=text.replace("ANSWER", answer))
+        upstream.record()
+        assert upstream.files == files
+    upstream.project.makepyfile(test_a=text.replace("ANSWER", "'b'"))
+    upstream.record(mode="all")
+    assert upstream.files == [f"{name}.failed.jsonl", f"{name}.jsonl"]

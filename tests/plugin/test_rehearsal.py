@@ -439,3 +439,34 @@ def test_every_example_and_every_async_call_is_rehearsed(suite: pytest.Pytester)
             "  test_it.py::test_httpx          call 1  claude_has_no_temperature *test_it.py:25",
         ]
     )
+
+
+FIELDS = """
+from agent import SONNET, create_client
+from converse_harness import reply
+
+
+def test_thinks(converse):
+    converse.script(reply.text("hi"))
+    fields = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "top_k": 5}
+    messages = [{"role": "user", "content": [{"text": "hello"}]}]
+    create_client().converse(modelId=SONNET, messages=messages, additionalModelRequestFields=fields)
+"""
+
+
+@pytest.mark.parametrize("workers", [(), (*XDIST, "-n2")], ids=["here", "xdist"])
+@pytest.mark.parametrize(
+    ("model", "unjudged"),
+    [
+        ("us.amazon.nova-pro-v1:0", "additional model request fields (thinking, top_k), signatures, "),
+        ("us.anthropic.claude-sonnet-4-6", "additional model request fields (top_k), signatures, "),
+        ("no-such-model", "signatures, "),
+    ],
+)
+def test_additional_fields_that_no_rule_looks_at_are_named(
+    suite: pytest.Pytester, model: str, unjudged: str, workers: tuple[str, ...]
+) -> None:
+    suite.makepyfile(test_it=FIELDS)
+    result = suite.runpytest(f"--converse-as={model}", *workers)
+    result.assert_outcomes(passed=1)
+    assert report_of(result)[-1].startswith(f"not rehearsed: {unjudged}")

@@ -127,6 +127,37 @@ def test_each_test_that_wants_another_manner_is_named(suite: pytest.Pytester) ->
     result.stdout.fnmatch_lines([f"*::test_thought *test_it.py:{thought}", f"*test_it.py:{usage}, *agent.py:{raised}"])
 
 
+SENDS_BACK = """
+def test_sends_thoughts_as_text(converse):
+    converse.script(reply.message(SIGNED, {"text": HI}), reply.text("bye"))
+    asked = question("?", "us.amazon.nova-lite-v1:0")
+    client = create_client()
+    said = client.converse(**asked)["output"]["message"]
+    thought = said["content"][0]["reasoningContent"]["reasoningText"]["text"]
+    asked["messages"] += [{"role": "assistant", "content": [{"text": thought}]}, *asked["messages"]]
+    assert client.converse(**asked)["stopReason"] == "end_turn"
+"""
+
+
+@pytest.mark.parametrize("workers", [(), (*XDIST, "-n2")], ids=["here", "xdist"])
+def test_a_refusal_is_told_whole(suite: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    result = run(suite, SENDS_BACK, *workers)
+    result.assert_outcomes(passed=1)
+    lines = (HEAD + SENDS_BACK).strip().splitlines()
+    asks = lines.index('    assert client.converse(**asked)["stopReason"] == "end_turn"') + 1
+    result.stdout.fnmatch_lines(
+        [
+            f"rehearsed as {OPUS}: 1 of 1 test would be accepted",
+            f"  answered as {OPUS}: 0 of 1 test passes",
+            "    The requests above follow the answers of the script. Here the tests send back other answers, and *",
+            "    test_it.py::test_sends_thoughts_as_text  RefusedRequest*",
+            f"      text_is_not_blank refuses call 2, asked by test_it.py:{asks}",
+            "        The text field in the ContentBlock object at messages.1.content.0 is blank. *",
+            "        try again.",
+        ]
+    )
+
+
 def test_workers_of_xdist_rerun_their_own_tests(suite: pytest.Pytester) -> None:
     result = run(suite, TESTS, *XDIST, "-n2")
     result.assert_outcomes(passed=6, failed=1)

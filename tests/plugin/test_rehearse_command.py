@@ -69,6 +69,14 @@ def test_what_would_be_refused_is_listed(folder: Path, capsys: pytest.CaptureFix
     assert lines[6].startswith("not rehearsed: signatures, ")
 
 
+def test_additional_fields_that_no_rule_looks_at_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [HEADER, *exchange(1, "anthropic.claude-sonnet-4-5", additionalModelRequestFields={"thinking": {}})]
+    (tmp_path / "one.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    main(["rehearse", str(tmp_path), "--as", "us.amazon.nova-pro-v1:0"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("not rehearsed: additional model request fields (thinking), signatures, ")
+
+
 def test_nothing_is_refused_of_the_samples_as_their_own_models(capsys: pytest.CaptureFixture[str]) -> None:
     models = {each.model_id for path in SAMPLES.glob("*.jsonl") for each in read(path).exchanges}
     assert len(models) >= 2

@@ -11,11 +11,11 @@ E*   rule      first_message_is_the_users: a conversation starts with a message 
 E*   broken at messages[[]0].role
 E*   source    langgenius/dify#12340 (2025-01-03, Claude 3.5 Sonnet), strands-agents/harness-sdk#2085 (2026-04-07, *
 E*
-E*   Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
-E*   @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels
+E*   Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
+E*   Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs *
 """.strip().splitlines()
 LOOSE = (
-    '*rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
+    '*rules=\'loose\'*one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
     "model ids that Bedrock does not take)."
 )
@@ -201,9 +201,12 @@ def test_a_level_that_is_none(refused: pytest.Pytester, fixture: str, way: str) 
     if way == "ini":
         refused.makeini("[pytest]\nconverse_rules = loose\n")
     result = refused.runpytest(*(["--converse-rules=loose"] if way == "option" else []))
-    fails = fixture == "converse_server"  # it opens a fake in the test, the others have one before it
-    result.assert_outcomes(failed=int(fails), errors=int(not fails))
-    result.stdout.fnmatch_lines([LOOSE])
+    if way == "marker":
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines([LOOSE])
+    else:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([LOOSE.replace("='loose'", "*loose")])
 
 
 def test_the_fixture_of_httpx_and_that_of_the_server(refused: pytest.Pytester) -> None:

@@ -268,7 +268,7 @@ def test_plans_and_shows(project: pytest.Pytester) -> None:
 
 
 def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
-    lines = project.runpytest("--fixtures").outlines
+    lines = project.runpytest("--fixtures", "-v").outlines
     ours = [number for number, line in enumerate(lines) if "fixtures defined from converse_harness" in line]
     fakes, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
     assert any(line.startswith("converse -- ") for line in fakes)
@@ -282,6 +282,14 @@ def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
     for number, line in enumerate(listed):
         if line.startswith("converse_"):
             assert listed[number + 1].strip() == docs[line.partition(" ")[0]]
+
+
+def test_the_short_list_of_fixtures_has_those_that_are_used_most(project: pytest.Pytester) -> None:
+    lines = project.runpytest("--fixtures").outlines
+    names = [line.partition(" ")[0] for line in lines if line.startswith(("converse_", "converse "))]
+    most = ["converse", "converse_client", "converse_httpx", "converse_server", "converse_each_case", "converse_model"]
+    assert names == most
+    assert f"converse-harness has {len(SAMPLES) + len(VARIANTS)} more fixtures with sample values" in "\n".join(lines)
 
 
 def test_they_can_be_turned_off(project: pytest.Pytester) -> None:

@@ -445,7 +445,7 @@ def test_a_case_of_several_replies_goes_round() -> None:
         (("weather.py", "--case", "overflow_pre"), 2, "FILE or --case, not both"),
         (("--improvise", "--case", "overflow_pre"), 2, "--case or --improvise, not both; each of them answers every"),
         (("--case", "overflow_pre", "--reload"), 2, "needs the FILE that it watches"),
-        (("--case", "connection_refused"), 1, "the server transport cannot express faults.connection_refused"),
+        (("--case", "connection_refused"), 1, "the server transport cannot express the fault connection_refused"),
     ],
 )
 def test_a_case_that_cannot_be_served(

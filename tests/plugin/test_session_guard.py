@@ -1,5 +1,7 @@
 """`converse_guard = session`: nothing reaches a host of Bedrock where no fake and no recording is open."""
 
+import os
+
 import pytest
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -171,3 +173,110 @@ def test_the_guard_of_a_session_inside_another_gives_back_what_was_there(guarded
     )
     result = run(guarded)
     result.stdout.fnmatch_lines(["E*BlockedConnection: socket tried to reach bedrock.us-east-1.amazonaws.com in *"])
+
+
+WITHOUT_KEYS = f"""
+import network
+import boto3, pytest
+
+HELLO = [{{"role": "user", "content": [{{"text": "hi"}}]}}]
+
+
+def ask(service="bedrock-runtime", **options):
+    return boto3.Session().client(service, region_name="us-east-1", **options)
+
+
+def test_swallows_it():
+    try:
+        ask().converse(modelId="m", messages=HELLO)
+    except Exception:
+        pass
+
+
+def test_swallows_it_of_the_control_plane():
+    try:
+        ask("bedrock").list_foundation_models()
+    except Exception:
+        pass
+
+
+def test_beside_another_fake(converse_httpx):
+    try:
+        ask().converse(modelId="m", messages=HELLO)
+    except Exception:
+        pass
+
+
+def test_of_another_service():
+    with pytest.raises(Exception, match="credentials|SSO|Token|token|sso"):
+        ask("sqs").list_queues()
+
+
+def test_of_a_host_of_its_own():
+    with pytest.raises(Exception) as raised:
+        ask("bedrock-runtime", endpoint_url="http://localhost:9").converse(modelId="m", messages=HELLO)
+    assert "converse-harness" not in str(raised.value)
+
+
+def test_of_a_hook():
+    def stop(**kwargs):
+        raise ZeroDivisionError
+
+    for event in ("before-sign", "choose-signer", "request-created"):
+        client = ask()
+        client.meta.events.register_first(f"{{event}}.bedrock-runtime", stop)
+        with pytest.raises(ZeroDivisionError):
+            client.converse(modelId="m", messages=HELLO)
+
+
+@pytest.mark.converse(guard="off")
+def test_lets_through():
+    with pytest.raises(Exception) as raised:
+        ask().converse(modelId="m", messages=HELLO)
+    assert "converse-harness" not in str(raised.value)
+
+
+def test_nobody_else_was_asked():
+    assert set(network.asked) <= {{{HOST!r}}}
+"""
+
+SSO = """
+[profile expired]
+region = us-east-1
+sso_session = s
+sso_account_id = 123456789012
+sso_role_name = r
+
+[sso-session s]
+sso_start_url = https://example.awsapps.com/start
+sso_region = us-east-1
+sso_registration_scopes = sso:account:access
+
+[profile half]
+credential_process = false
+"""
+
+
+@pytest.mark.parametrize("given", [{}, {"AWS_PROFILE": "expired"}, {"AWS_PROFILE": "half"}], ids=str)
+def test_without_keys_a_forgotten_fake_fails_as_well(
+    guarded: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    pytest.importorskip("boto3")
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(guarded.makefile(".cfg", aws=SSO)))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(guarded.path / "none"))
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    guarded.makepyfile(WITHOUT_KEYS)
+    result = run(guarded, "-p", "no:randomly")
+    result.assert_outcomes(passed=5, failed=3)
+    fixtures = "where no fake and no recording is open*Take the fixture `converse` (boto3, botocore, aiobotocore)*"
+    result.stdout.fnmatch_lines_random(
+        [
+            f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_swallows_it, {fixtures}",
+            f"E*BlockedConnection: botocore tried to reach bedrock.us-east-1.amazonaws.com in *, {fixtures}",
+            "E*BlockedConnection: a boto client called Bedrock while only a fake of the httpx transport is open*",
+        ]
+    )

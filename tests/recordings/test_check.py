@@ -71,7 +71,7 @@ def test_faults_that_are_meant_are_listed_and_are_no_finding(capsys: pytest.Capt
     Path("x.jsonl").write_text(text(HEADER, {**CALL, "faults": ["no start"]}, HEAD, TEXT))
     assert check(capsys, "x.jsonl") == (
         0,
-        "x.jsonl:2: fault: no start\n1 recording, 1 exchange: nothing found; 1 fault that is meant\n",
+        "x.jsonl:2: fault: no start\n1 recording, 1 exchange: nothing found; 1 fault that its recording names\n",
     )
 
 
@@ -225,9 +225,9 @@ def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], capsys: pytest.C
     assert ended.value.code == 2
     said = capsys.readouterr().err.splitlines()[-1]
     if arguments == ("missing",):
-        assert said == "converse-harness: error: missing: is not there"
+        assert said == "converse-harness check: error: missing: is not there"
     if arguments == ("empty",):
-        assert said == "converse-harness: error: empty: there is no recording (*.jsonl) in it"
+        assert said == "converse-harness check: error: empty: there is no recording (*.jsonl) in it"
 
 
 def test_it_runs_as_a_command_and_is_plain_in_a_pipe(folder: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_recording_plays_from_its_beginning_in_each_script(tmp_path: Path) -> 
 
 def test_a_rule_that_is_none_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", exchange(body(user("a"))))
-    with pytest.raises(ReplyError, match=r"recording\(match='prose'\): one of 'order', 'exact', 'shape'\."):
+    with pytest.raises(ReplyError, match=r"'prose'.*: one of 'order', 'exact', 'shape', or a function"):
         recording(file, match="prose")  # type: ignore[arg-type]
 
 

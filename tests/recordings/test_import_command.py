@@ -277,12 +277,12 @@ def test_an_answer_that_is_not_equal_is_not_passed_over(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gone.yaml"], "import: there is no gone.yaml"),
-        (["empty"], "import: in empty is no file that ends in .yaml, .yml or .json, with or without .gz"),
-        (["full", "-o", "x.jsonl"], "import: x.jsonl is one recording; for several cassettes -o is a folder"),
+        (["gone.yaml"], "there is no gone.yaml"),
+        (["empty"], "in empty is no file that ends in .yaml, .yml or .json, with or without .gz"),
+        (["full", "-o", "x.jsonl"], "x.jsonl is one recording; for several cassettes -o is a folder"),
         (
             ["full/a.yaml", "full/a.yaml", "-o", "x.jsonl"],
-            "import: x.jsonl is one recording; for several cassettes -o is a folder",
+            "x.jsonl is one recording; for several cassettes -o is a folder",
         ),
         (
             ["full", "--host", "a/b"],

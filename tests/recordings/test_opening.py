@@ -1,10 +1,11 @@
 """Opening a recording: an exchange is read and checked when it is used, and says then what reading all of it says."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from converse_harness import fake_converse, recording
+from converse_harness import ReplyError, fake_converse, recording
 from converse_harness.cli.check import check_file
 from converse_harness.intercept.clients import create_client
 from converse_harness.recordings.play import Recording
@@ -96,3 +97,15 @@ def test_the_first_answer_does_not_wait_for_the_others_to_be_read(tmp_path: Path
     file.write_text(f'{text(HEADER)}{{"call"{first}{damaged}', encoding="utf-8")
     with fake_converse(recording(file), unused="allow"):
         assert ask("one").startswith("From Chur")
+
+
+def test_a_path_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = "No such file or directory. A path is relative to the working directory"
+    where = f"recording('trips/x.jsonl'): {said}, {tmp_path}."
+    with pytest.raises(ReplyError, match=f"^{re.escape(where)}$"):
+        recording("trips/x.jsonl")
+    (tmp_path / "recordings/trips").mkdir(parents=True)
+    (tmp_path / "recordings/trips/x.jsonl").touch()
+    with pytest.raises(ReplyError, match=re.escape(f"{where} There is recordings/trips/x.jsonl: give that.")):
+        recording("trips/x.jsonl")

@@ -494,7 +494,11 @@ def test_an_exchange_whose_secret_cannot_be_masked_is_left_out(tmp_path: Path) -
         f"record({str(path)!r}): {path} was written without 1 exchange, for it would hold a secret that cannot be "
         "masked there:\n  call 2, Converse: body.output.message.content[0].text: a GitHub token, in zip in base64 form"
         "\nHave it replaced (a line `pattern => replacement` under converse_redact in pytest's configuration, or "
-        "Redaction(replacements=...)), or record with a test value in its place.\n"
+        "Redaction(replacements=...)), or record with a test value in its place.   More: "
+        "converse-harness docs recording what-is-never-written\n"
+        "A pattern is searched in texts, in base64 and gzip of texts, and where it touches the secret in the bytes of "
+        "an image. Where the rule that is set does not reach the secret, one must match the encoded text as it stands "
+        "in the request: `iVBORw0KGgo[A-Za-z0-9+/=]+ => aW1hZ2U=` replaces each PNG.\n"
         "The recorded exchange is lost: record again once that is mended."
     )
     assert recorder.saved == path

@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, bedrock, recording
+from converse_harness.cli.check import CheckFinding, check_file
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.check import MAX_PROBLEMS, faults_of
 from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
 from converse_harness.recordings.lines import DEEPEST
-from converse_harness.recordings.read import DamagedRecording, parse, read
+from converse_harness.recordings.read import DamagedRecording, open_file, parse, read
 from converse_harness.recordings.replies import RecordedExchange, reply_of
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Request
 from tests.profiles import examples
+from tests.recordings.asking import body, streamed, user, write
 from tests.recordings.damaged import (
     ANSWER,
     CALL,
@@ -106,7 +108,7 @@ def test_the_botocore_that_recorded_decides_what_is_held_against_it() -> None:
     new_value, old_lack = {**ANSWER, "stopReason": "bored"}, without("usage", ANSWER)
     read_with("999.0", new_value)
     read_with("1.0", old_lack)
-    for botocore, body in (
+    for botocore, answer in (
         (None, new_value),
         (bedrock.botocore_version(), new_value),
         ("1.0", new_value),
@@ -116,7 +118,7 @@ def test_the_botocore_that_recorded_decides_what_is_held_against_it() -> None:
         ("999.0", old_lack),
     ):
         with pytest.raises(DamagedRecording):
-            read_with(botocore, body)
+            read_with(botocore, answer)
 
 
 def test_a_file_is_named_with_its_line(tmp_path: Path) -> None:
@@ -293,3 +295,22 @@ def test_a_damaged_file_is_read_or_refused_by_line(damage: Damage, tmp_path_fact
         assert reply.recorded is not None
         assert reply.summary is not None
         assert all(isinstance(chunk.data, bytes) for chunk in reply.recorded.response.chunks)
+
+
+@pytest.mark.parametrize("marker", ["<<<<<<< HEAD", "=======", ">>>>>>> other branch", "||||||| base", "=======\r"])
+@pytest.mark.parametrize("at", [1, 3, 8])
+def test_a_conflict_marker_of_git_is_named(tmp_path: Path, marker: str, at: int) -> None:
+    """However a file is read, and in `check`."""
+    file = tmp_path / "a.jsonl"
+    lines = write(file, streamed(body(user("a")), "hi")).read_text(encoding="utf-8").splitlines()
+    lines.insert(at - 1, marker)
+    file.write_text("\n".join([*lines, ""]), newline="", encoding="utf-8")
+    told = (
+        f'this line is a conflict marker of git, "{marker.strip()}": resolve the conflict, or record the session again.'
+    )
+    for way in (read, open_file, recording):
+        with pytest.raises(DamagedRecording) as raised:
+            way(file)
+        assert str(raised.value) == f"{file}:{at}: {told}"
+    (finding,) = check_file(file).findings
+    assert finding == CheckFinding(file, at, "format", told)

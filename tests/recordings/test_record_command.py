@@ -397,3 +397,10 @@ def test_a_proxy_is_not_its_own_service(folder: Path, capsys: pytest.CaptureFixt
     for host in ("127.0.0.1", "localhost"):
         assert main(["record", "session.jsonl", "--port", str(port), "--upstream", f"http://{host}:{port}/x"]) == 1
         assert "is where the proxy itself listens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["record", "import"])
+def test_the_help_of_redact_is_true(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "account ids are replaced and secrets masked without a rule" in " ".join(capsys.readouterr().out.split())

@@ -45,6 +45,7 @@ from converse_harness import (
 from converse_harness.intercept import guard, registry
 from converse_harness.intercept.capture import Capture
 from converse_harness.intercept.recorder import Recorder
+from converse_harness.recordings.choices import Failed, Mode
 from converse_harness.recordings.read import read
 from tests.intercept.interrupts import each_step, interrupt_everywhere
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
@@ -781,7 +782,7 @@ def test_the_modes(server: ConverseServer, path: Path) -> None:
         pass
     with server.script(reply.text("one"), reply.text("two"), reply.text("three")) as service:
 
-        def ask(mode: str, *texts: str, client: Any) -> list[str]:
+        def ask(mode: Mode, *texts: str, client: Any) -> list[str]:
             with record(path, mode=mode):
                 return [text_of(client.converse(**question(text))) for text in texts]
 
@@ -803,7 +804,7 @@ TOOL = {"toolSpec": {"name": "t", "inputSchema": {"json": {"type": "object"}}}}
 @pytest.mark.parametrize(
     ("failed", "kept"), [("aside", "session.failed.jsonl"), ("write", "session.jsonl"), ("drop", None)]
 )
-def test_what_a_failed_block_recorded(server: ConverseServer, path: Path, failed: str, kept: str | None) -> None:
+def test_what_a_failed_block_recorded(server: ConverseServer, path: Path, failed: Failed, kept: str | None) -> None:
     path.write_text("what was there", encoding="utf-8")
     recorder = record(path, failed=failed)
 

@@ -254,7 +254,7 @@ def test_other_operations_of_bedrock(path: Path, library: Any) -> None:
 
     with record(path) as recorder:
         came = talk(recorder.httpx_transport(library.MockTransport(answer)), f"https://{BEDROCK}")
-    assert [call.operation for call in recorder.calls] == [
+    assert [call.operation for call in recorder.calls.all] == [
         "InvokeModel",
         "InvokeModelWithResponseStream",
         "CountTokens",
@@ -262,7 +262,7 @@ def test_other_operations_of_bedrock(path: Path, library: Any) -> None:
     with HttpxFake(recording(path)) as fake:
         assert talk(None, f"https://{BEDROCK}") == came
     assert [answer.data for answer in came] == [b'{"completion":"hi"}', frames, b'{"completion":"hi"}']
-    assert [call.outcome for call in fake.calls] == ["complete"] * 3
+    assert [call.outcome for call in fake.calls.all] == ["complete"] * 3
 
 
 # Which requests are heard
@@ -397,7 +397,7 @@ def test_the_path_of_a_gateway_is_no_part_of_the_call(path: Path) -> None:
             url = "https://gateway.example/v1/aws/model/eu.amazon.nova%2Fx/converse"
             assert client.post(url, json=BODY).json() == {"path": "/v1/aws/model/eu.amazon.nova/x/converse"}
             client.get("https://gateway.example/v1/health?deep=1")
-    assert [(call.operation, call.model_id) for call in recorder.calls] == [
+    assert [(call.operation, call.model_id) for call in recorder.calls.all] == [
         ("Converse", "eu.amazon.nova/x"),
         (None, ""),
     ]

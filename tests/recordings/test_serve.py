@@ -86,6 +86,15 @@ def test_the_rule_and_the_pace_are_as_asked(file: Path) -> None:
         began = time.monotonic()
         assert ask(served, "converse-stream", OTHER).status_code == 200
         assert time.monotonic() - began >= 0.3
+        served.line()
+        assert served.line().endswith("  differs from the recording: messages[0].content[0].text")
+
+
+@pytest.mark.slow
+def test_what_is_ignored_does_not_differ(file: Path) -> None:
+    with serving(file.name, "--ignore", "messages[*].content[*].text") as served:
+        assert ask(served, "converse-stream", OTHER).status_code == 200
+        assert "differs" not in served.line()
 
 
 def test_what_it_is_loaded_with(file: Path) -> None:
@@ -113,7 +122,9 @@ def test_a_recording_that_cannot_be_served_is_told_with_its_line(
     assert main(["serve", "missing.jsonl"]) == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("converse-harness serve: trip.jsonl:5: it has no event; ")
-    assert second == "converse-harness serve: recording('missing.jsonl'): No such file or directory."
+    assert second.startswith(
+        "converse-harness serve: recording('missing.jsonl'): No such file or directory. A path is "
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,8 +134,9 @@ def test_a_recording_that_cannot_be_served_is_told_with_its_line(
         (("--pace", "-1", "trip.jsonl"), "'-1' is no pace; it is a number from 0 (no pauses), or `recorded` (1)"),
         (("--pace", "nan", "trip.jsonl"), "'nan' is no pace; it is a number from 0 (no pauses), or `recorded` (1)"),
         (("--pace", "inf", "trip.jsonl"), "'inf' is no pace; it is a number from 0 (no pauses), or `recorded` (1)"),
-        (("--pace", "2", "weather.py"), "serve: --match and --pace are for a recording (.jsonl)"),
-        (("--match", "exact"), "serve: --match and --pace are for a recording (.jsonl)"),
+        (("--pace", "2", "weather.py"), "--match, --pace and --ignore are for a recording (.jsonl)"),
+        (("--ignore", "7", "trip.jsonl"), 'For instance ignore=["system", "toolConfig.tools[*].description"].'),
+        (("--match", "exact"), "--match, --pace and --ignore are for a recording (.jsonl)"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -399,3 +399,38 @@ def test_a_reader_that_leaves_is_exit_code_1(folder: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+def test_a_folder_is_named_with_a_file_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recordings/a").mkdir(parents=True)
+    assert main(["show", "recordings"]) == 1
+    (tmp_path / "recordings/a/x.jsonl").touch()
+    assert main(["show", "recordings"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "converse-harness show: recordings: it is a folder: name a file; no *.jsonl is in it",
+        "converse-harness show: recordings: it is a folder: name a file, such as recordings/a/x.jsonl",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "error"),
+    [
+        (["shwo", "x"], "", "there is no command 'shwo'. Did you mean show?"),
+        (["qqqq"], "", "there is no command 'qqqq'. The commands are demo, init, "),
+        (["show", "x.jsonl", "--nope"], " show", "unrecognized arguments: --nope"),
+        (["import", "nowhere.yaml"], " import", "there is no nowhere.yaml"),
+        (["prune", "nodir"], " prune", "the folder nodir does not exist"),
+    ],
+)
+def test_wrong_arguments_print_the_usage_of_their_command(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], usage: str, error: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith(f"usage: converse-harness{usage} [-h]")
+    assert f"\nconverse-harness{usage}: error: {error}" in said

@@ -88,7 +88,7 @@ def compare(client: str, folder: Path) -> Iterator[tuple[str, Compared]]:
     broken = [report["test"] for report in reports if report["text"]]
     assert not broken, f"{broken} of {client} do not pass as they are"
     calls = {
-        report["test"]: [call for *_, refused in made[0] for call in refused]
+        report["test"]: [call for _, _, _, refused, _ in made[0] for call in refused]
         for report in reports
         for made in report["rehearsed"]
     }

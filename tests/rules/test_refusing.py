@@ -43,8 +43,9 @@ source    langgenius/dify#12340 (2025-01-03, Claude 3.5 Sonnet), strands-agents/
 Lite), pydantic/pydantic-ai#6255 (2026-07-03, Nova, Llama, Mistral, Cohere, AI21, Writer), \
 deepgram/deepgram-python-sdk#760 (2026-08-11, Nova Micro)
 
-Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
-@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels"""
+Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
+Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules \
+expected-refusals"""
 
 
 def refused(fake: Fake, method: str = "converse", **request: Any) -> dict[str, Any]:
@@ -120,8 +121,8 @@ def test_a_level_that_is_none() -> None:
     with pytest.raises(ReplyError) as caught:
         fake_converse(rules="loose")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert str(caught.value) == (
-        'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
-        'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
+        'fake_converse(rules=\'loose\'): one of "off" (answer whatever is asked), "warn" (answer as scripted, and note '
+        'what Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
         "(refuse also model ids that Bedrock does not take)."
     )
 
@@ -146,7 +147,7 @@ def test_other_operations_are_not_held_to_the_rules() -> None:
             modelId=NOVA, input={"converse": {"messages": ASSISTANT_FIRST["messages"]}}
         )
     assert counted["inputTokens"] > 0
-    assert fake.calls[0].refusal is None
+    assert fake.calls.all[0].refusal is None
 
 
 def test_a_malformed_request_is_no_refusal() -> None:

@@ -60,7 +60,7 @@ def fake(small: ConverseServer) -> Iterator[ServerFake]:
         yield opened
         with Raw(opened.url) as other:
             assert other.ask(opened.url).status == 200
-        assert [call.last_user_text for call in opened.calls] == ["hello"] * len(opened.calls)
+        assert [call.last_user_text for call in opened.calls.all] == ["hello"] * len(opened.calls.all)
 
 
 def frames(*given: Frame) -> bytes:
@@ -171,7 +171,7 @@ def test_boto3_reads_why_its_request_is_too_long(small: ConverseServer) -> None:
         with pytest.raises(ClientError, match="The request body is longer than 50000 bytes") as caught:
             client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": text}]}])
         assert caught.value.response["Error"]["Code"] == "RequestEntityTooLargeException"
-        assert fake.calls == []
+        assert fake.calls.all == []
 
 
 @pytest.mark.parametrize("path", ["/", "*", "/nothing", "/model/m/converse", "//", "/%00/x", "/__converse"])
@@ -233,14 +233,14 @@ def test_wrong_json_is_answered(server: ConverseServer, name: str, operation: st
                 assert answer.error[2]
             assert peer.ask(fake.url).status == 200
         assert fake.transcript
-        assert [(call.last_user_text, call.turn) for call in fake.calls][1:] == [("hello", 1)]
-        repr(fake.calls)
+        assert [(call.last_user_text, call.turn) for call in fake.calls.all][1:] == [("hello", 1)]
+        repr(fake.calls.all)
 
 
 def test_a_path_that_is_no_utf_8_is_a_call_like_any_other(server: ConverseServer) -> None:
     with server.script(reply.text("fine")) as fake, Raw(fake.url) as peer:
         assert peer.send(question(fake.url).replace(MODEL.encode(), b"%ff%zz%")).answer().status == 200
-    assert fake.calls[0].model_id == "�%zz%"
+    assert fake.calls.all[0].model_id == "�%zz%"
 
 
 @pytest.mark.parametrize("target", ["{path}/model/a%2Fb%3Ac/converse", "http://other:1{path}/model/a%2Fb%3Ac/converse"])
@@ -249,7 +249,7 @@ def test_an_arn_in_a_path_is_not_taken_apart(server: ConverseServer, target: str
         path = "/" + fake.url.split("/", 3)[3]
         line = f"POST {target.format(path=path)} HTTP/1.1".encode()
         assert peer.send(line + question("/x").partition(b" HTTP/1.1")[2]).answer().status == 200
-    assert fake.calls[0].model_id == "a/b:c"
+    assert fake.calls.all[0].model_id == "a/b:c"
 
 
 # HTTP/2
@@ -401,7 +401,7 @@ def test_requests_that_come_before_their_turn_are_read_when_it_comes(small: Conv
         sent = question(fake.url, "converse", body)
         sending = threading.Thread(target=peer.send, args=(sent, count * sent))
         sending.start()
-        eventually(lambda: fake.calls)
+        eventually(lambda: fake.calls.all)
         [connection] = small._thread.connections
         eventually(lambda: connection.http.backlog > SMALL.ahead)
         eventually(lambda: not connection._transport.is_reading())
@@ -427,7 +427,7 @@ def test_a_flood_of_resets_reaches_no_script(fake: ServerFake) -> None:
             peer.h2.reset_stream(stream)
         peer.flush()
         assert peer.is_closed()
-    assert fake.calls == []
+    assert fake.calls.all == []
 
 
 def test_a_window_of_nothing_holds_up_nobody_else(server: ConverseServer) -> None:
@@ -440,11 +440,11 @@ def test_a_window_of_nothing_holds_up_nobody_else(server: ConverseServer) -> Non
         peer.until(lambda: 1 in peer.status)
         assert other.ask(fake.url).status == 200
         assert peer.frames[1] == []
-        assert fake.calls[0].events == ()
+        assert fake.calls.all[0].events == ()
         peer.h2.increment_flow_control_window(1_000_000, 1)
         peer.flush()
         assert b"fine" in peer.answer(1)
-        assert len(fake.calls[0].events) == len(peer.frames[1])
+        assert len(fake.calls.all[0].events) == len(peer.frames[1])
 
 
 def test_what_is_unexpected_fails_the_test_and_not_the_server(server: ConverseServer) -> None:
@@ -455,4 +455,4 @@ def test_what_is_unexpected_fails_the_test_and_not_the_server(server: ConverseSe
     fake.close()
     with pytest.raises(UnexpectedCall):
         fake.check()
-    eventually(lambda: fake.calls[1].outcome == "complete")
+    eventually(lambda: fake.calls.all[1].outcome == "complete")

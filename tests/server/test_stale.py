@@ -129,5 +129,5 @@ def test_in_process_there_is_no_connection_to_use_again() -> None:
     with fake_converse(unused="allow") as fake, pytest.raises(ReplyError) as raised:
         fake.script(STALE)
     assert str(raised.value).endswith(
-        "the boto transport cannot express faults.stale_connection. Transports that can: server."
+        "the boto transport cannot express the fault stale_connection. Transports that can: server."
     )

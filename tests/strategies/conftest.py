@@ -98,7 +98,7 @@ def as_botocore_reads(value: Any) -> Any:
     return {**whole, "usage": documented} if "usage" in whole else whole
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
     """Tell it."""
     lines = drift(bedrock.service().shape_names, SNAPSHOT.read_text(encoding="utf-8").split())
     if lines:

@@ -67,7 +67,7 @@ def test_an_input_without_arguments_is_streamed_in_every_form(deltas: list[str])
     ("message", "why"),
     [
         ({"role": "assistant", "content": [{"video": {}}]}, "content[0] is 'video', which cannot be streamed"),
-        ({"role": "assistant"}, "not an AWS Message that can be streamed: 'content'"),
+        ({"role": "assistant"}, "not an AWS Message that can be streamed: message lacks 'content'"),
     ],
 )
 def test_a_message_that_cannot_be_streamed_is_refused_when_drawn(message: Message, why: str) -> None:

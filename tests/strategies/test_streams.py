@@ -13,6 +13,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import StreamOrderError, assemble, bedrock, chunk
 from converse_harness.bedrock.families import FAMILIES
+from converse_harness.literals import FamilyName
 from converse_harness.stream.grammar import ORDER, START, StreamOrder, check_order, symbol
 from converse_strategies import stream_events
 from converse_strategies.blocks import streamable
@@ -117,7 +118,7 @@ def test_kinds_choose_the_blocks(kind: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_cuts_as_it_does(family: str) -> None:
+def test_a_family_cuts_as_it_does(family: FamilyName) -> None:
     @given(events=stream_events(min_blocks=1, family=family))
     @settings(max_examples=examples(0.5))
     def as_the_family(events: list[Event]) -> None:

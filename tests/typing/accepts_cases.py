@@ -2,7 +2,7 @@
 
 import pytest
 
-from converse_harness import Reply, cases, fake_converse
+from converse_harness import Fake, Reply, cases, fake_converse, reply
 from converse_harness.cases import CASES, Case
 
 
@@ -24,3 +24,12 @@ def test_some() -> None:
     one: Case | None = CASES.get("overflow_pre")
     assert streams
     assert one
+
+
+def test_by_name(converse: Fake) -> None:
+    one: Case = cases.throttle_mid
+    converse.script(one, cases.overflow_pre, reply.text("hi"))
+    converse.when(turn=1).script(*CASES.values())
+    converse.always(cases.overflow_pre)
+    with fake_converse(cases.throttle_mid, unused="allow"):
+        pass

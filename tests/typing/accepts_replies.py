@@ -5,7 +5,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from converse_harness import Call, Endpoint, Fake, Reply, Response, assemble, chunk, citing, fake_converse, reply
+from converse_harness import (
+    Call,
+    Endpoint,
+    Fake,
+    HttpxFake,
+    Reply,
+    Response,
+    assemble,
+    chunk,
+    citing,
+    fake_converse,
+    reply,
+)
+from converse_harness.cases import Case
+from converse_harness.faults import FAULTS, Fault
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +73,11 @@ async def use() -> None:
     reply.events(events)
     Endpoint(reply.text("a"), respond, seed=3)
     print(response.message["content"])
+
+
+def of_level(level: str) -> list[Fault]:
+    return [fault for fault in FAULTS.values() if fault.level == level]
+
+
+def names_the_fault(converse_httpx: HttpxFake, fault: Fault, case: Case) -> None:
+    converse_httpx.script(reply.text("a").broken(fault), *case.replies)

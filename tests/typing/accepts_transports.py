@@ -3,8 +3,28 @@
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, Fake, HttpxFake, RefusedRequest, fake_converse, faults, reply
+from converse_harness import (
+    Call,
+    Calls,
+    ConverseServer,
+    Fake,
+    HttpxFake,
+    NotRefused,
+    RefusedRequest,
+    fake_converse,
+    faults,
+    record,
+    recording,
+    reply,
+)
 from converse_harness.server.mounts import ServerFake
+
+
+def test_recordings(converse: Fake) -> None:
+    converse.script(recording("x.jsonl", match=lambda recorded, asked: recorded["messages"] == asked["messages"]))
+    converse.script(recording("x.jsonl", match="exact", ignore=["system"], pace="recorded"))
+    with record("x.jsonl", mode="new_episodes", match=lambda recorded, asked: True, ignore=("modelId",)):
+        pass
 
 
 def test_server(converse_server: ConverseServer) -> None:
@@ -25,7 +45,7 @@ def server_fake(converse_server: ConverseServer) -> ServerFake:
 
 def test_without_pytest() -> None:
     with ConverseServer(host="127.0.0.1", port=0) as server, server.script() as fake:
-        fake.always(reply.text("hi").broken(faults.reset, after=1).times(2))
+        fake.script(reply.text("hi").broken(faults.reset, after=1).times(2))
 
 
 def test_rules(converse_server: ConverseServer) -> None:
@@ -45,3 +65,36 @@ def test_httpx(converse_httpx: HttpxFake) -> None:
     asynchronous = httpx.AsyncClient(transport=converse_httpx.httpx_async_transport)
     assert client
     assert asynchronous
+
+
+def test_calls(converse: Fake) -> None:
+    calls: Calls = converse.calls.of("CountTokens")
+    some: Calls = calls.all[1:]
+    last: Call = some.last
+    names: list[str] = [*converse.calls.tools_used]
+    first = converse.calls.tools_used[0]
+    content: list[dict[str, object]] = first.content
+    assert first.call is not None
+    assert first.failed or first.input or content or names == [first] or first.call is last
+    assert converse.calls.tools_used == ["get_weather"]
+    assert [call.operation for call in reversed(calls)] == [calls[0].operation]
+    with converse.script(reply.text("hi").times(2).optional(), reply.improvised().optional()) as scripted:
+        more: Calls = scripted.calls
+        assert more == calls
+
+
+def test_refuses(converse: Fake, converse_server: ConverseServer) -> None:
+    with converse.refuses("conversation_is_not_empty", match="must start") as expected:
+        pass
+    said: list[str] = [expected.refusal.message, *(each.path for each in expected.refusals), expected.rule.name]
+    refused: list[Call] = [expected.call, *expected.calls]
+    assert len(said) == len(refused)
+    with pytest.raises(NotRefused), converse_server.script(attempts=1).refuses("conversation_is_not_empty"):
+        pass
+
+
+def test_environ(monkeypatch: pytest.MonkeyPatch, converse: Fake) -> None:
+    for name, value in converse.environ.items():
+        monkeypatch.setenv(name, value)
+    with fake_converse(attempts=1), fake_converse(attempts=None):
+        pass

@@ -6,6 +6,7 @@ from converse_harness import Fake, citing, fake_converse, reply
 converse_harness.replies_  # error
 
 fake_converse(unused="alow")  # error
+fake_converse(attempts="1")  # error
 reply.text(5)  # error
 reply.text("a").times("2")  # error
 reply.text("a").paced(0.5)  # error
@@ -28,6 +29,12 @@ def test_scripting(converse: Fake) -> None:
     converse.always(lambda call: "hi")  # error
     converse.calls[0].last_user_txt  # error
     converse.calls[0].number = 2  # error
+    converse.calls.of(2)  # error
+    converse.calls.lst  # error
+    converse.calls[0] = converse.calls[1]  # error
+    converse.refuses(match="a")  # error
+    converse.refuses("a", match=5)  # error
+    converse.script(reply.text("a").optional(5))  # error
 
 
 @fake_converse(reply.text("hi"))

@@ -2,7 +2,15 @@
 
 import httpx
 
-from converse_harness import ConverseServer, Fake, HttpxFake, fake_converse, faults, reply
+from converse_harness import ConverseServer, Fake, HttpxFake, fake_converse, faults, record, recording, reply
+
+
+def test_recordings() -> None:
+    recording("x.jsonl", match="prose")  # error
+    recording("x.jsonl", match=lambda call: True)  # error
+    recording("x.jsonl", ignore=7)  # error
+    recording("x.jsonl", ignore=["system", 7])  # error
+    record("x.jsonl", match=True)  # error
 
 
 def test_server(converse_server: ConverseServer, converse: Fake) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Fake, Reply, ReplyError, bedrock, reply
+from converse_harness import Fake, RefusedRequest, Reply, ReplyError, bedrock, reply
 from converse_harness.stream.http import Request
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc"
@@ -44,7 +44,7 @@ def test_nothing_is_found_and_nothing_used_up(source: str, identifier: str) -> N
         details = assessment["appliedGuardrailDetails"]
         assert (details["guardrailId"], details["guardrailVersion"]) == ("abc", "7")
         assert details["guardrailArn"].endswith(":guardrail/abc")
-    assert [(call.operation, call.reply) for call in fake.calls] == [("ApplyGuardrail", None)]
+    assert [(call.operation, call.reply) for call in fake.calls.all] == [("ApplyGuardrail", None)]
     assert [slot.used_by for _, slot in fake.endpoint.script.slots()] == [[], [], [], []]
     assert fake.endpoint.problems == []
 
@@ -95,7 +95,7 @@ def test_a_verdict_is_that_of_the_reply(
     if bedrock.has_shape("AppliedGuardrailDetails"):
         named = "mine" if "mine" in json.dumps(says.body.options["trace"]) else "abc"  # type: ignore[union-attr]
         assert assessment["appliedGuardrailDetails"]["guardrailId"] == named
-    assert fake.calls[0].reply is says
+    assert fake.calls.all[0].reply is says
     assert apply(fake)["action"] == "NONE"
     fake.check()
 
@@ -163,4 +163,8 @@ def test_any_request_gets_an_answer(body: bytes, status: int, total: int) -> Non
     assert answer["status"] == status
     if status == 200:
         assert answer["guardrailCoverage"]["textCharacters"]["total"] == total
-    fake.check()
+    if status == 200:
+        fake.check()
+    else:
+        with pytest.raises(RefusedRequest):
+            fake.check()

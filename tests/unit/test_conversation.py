@@ -36,6 +36,7 @@ from converse_harness import (
 from converse_harness.endpoint.changes import HISTORY_CHANGES
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.intercept.clients import create_client
+from converse_harness.literals import StopReason
 from converse_harness.notes import set_aside
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.http import Request
@@ -283,7 +284,7 @@ def test_every_kind_is_planted() -> None:
 
 
 def test_a_level_that_is_none() -> None:
-    with pytest.raises(ReplyError, match=r"^history='loud'; one of \"note\" \(") as raised:
+    with pytest.raises(ReplyError, match=r"^fake_converse\(history='loud'\): one of \"note\" \(") as raised:
         fake_converse(history="loud")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert all(f'"{level}" ({meaning})' in str(raised.value) for level, meaning in HISTORY_LEVELS.items())
 
@@ -497,7 +498,7 @@ ENDED: Final = reply.message({"text": "0"}, {"reasoningContent": {"redactedConte
 """An answer of which a part is missing, and a whole one with the same text."""
 
 
-def named(name: str, stop_reason: str = "tool_use") -> Reply:
+def named(name: str, stop_reason: StopReason = "tool_use") -> Reply:
     """A tool use whose id other answers have too."""
     use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": name, "input": {}}
     return reply.message({"toolUse": use}, stop_reason=stop_reason)

@@ -10,6 +10,7 @@ from botocore.parsers import create_parser
 
 from converse_harness import Endpoint, Reply, UnexpectedCall, bedrock, chunk, reply
 from converse_harness.endpoint import Exchange
+from converse_harness.literals import ErrorName
 from converse_harness.stream.events import PADDING, decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.http import Request
@@ -223,7 +224,7 @@ def test_the_headers_are_in_recorded_order() -> None:
 
 @pytest.mark.parametrize("name", sorted(bedrock.all_errors()))
 @pytest.mark.parametrize("operation", ["converse", "converse-stream"])
-def test_botocore_reads_every_error(name: str, operation: str) -> None:
+def test_botocore_reads_every_error(name: ErrorName, operation: str) -> None:
     exchange = Endpoint(reply.error(name, "Zürich is closed")).exchange(request(operation))
     read = as_botocore_parses(exchange)
     assert read["Error"] == {"Code": name, "Message": "Zürich is closed"}
@@ -235,7 +236,7 @@ def test_botocore_reads_every_error(name: str, operation: str) -> None:
     [("throttlingException", 429, "ThrottlingException"), ("modelStreamErrorException", 424, "ModelErrorException")],
 )
 def test_an_exception_frame_is_an_http_error_on_plain_converse(failing: str, status: int, code: str) -> None:
-    exchange = Endpoint(reply.text("a").fails_after(2, failing, "died")).exchange(request("converse"))
+    exchange = Endpoint(reply.text("a").fails_after(2, failing, "died", strict=True)).exchange(request("converse"))
     assert exchange.response.status == status
     assert as_botocore_parses(exchange)["Error"] == {"Code": code, "Message": "died"}
 
@@ -262,7 +263,7 @@ def test_what_only_a_stream_can_have_fails_the_test_by_name_on_plain_converse() 
     exchange = endpoint.exchange(request("converse"))
     assert exchange.response.status == 400
     assert str(endpoint.problems[0]).startswith(
-        "1 events: only a stream can carry these events, and the client called Converse"
+        "1 event: only a stream can carry these events, and the client called Converse"
     )
 
 
@@ -312,7 +313,10 @@ def test_another_operation_is_refused_as_unknown_and_says_how_to_route_it() -> N
     endpoint = Endpoint()
     exchange = endpoint.exchange(Request("POST", f"/model/{NOVA}/invoke", (), b"{}"))
     assert exchange.response.status == 404
-    first = "InvokeModel is not scripted: the fake answers Converse, ConverseStream, CountTokens, ApplyGuardrail."
+    first = (
+        "InvokeModel is not scripted: the fake answers Converse, ConverseStream, CountTokens, ApplyGuardrail, "
+        "ListFoundationModels, GetFoundationModel, GetInferenceProfile."
+    )
     assert as_botocore_parses(exchange)["Error"] == {"Code": "UnknownOperationException", "Message": first}
     assert isinstance(endpoint.problems[0], UnexpectedCall)
     assert 'converse.on_operation("InvokeModel", lambda call:' in str(endpoint.problems[0])

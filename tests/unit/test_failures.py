@@ -11,6 +11,7 @@ from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Endpoint, Reply, ReplyError, bedrock, reply
 from converse_harness.bedrock.families import CLIENTS, ERRORS, OVERFLOWS, OWN_WORDING, RECORDED, REPORTED, THROTTLES
+from converse_harness.literals import OverflowWording, ThrottleWording
 from converse_harness.stream.http import Request
 
 QUESTION = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
@@ -128,13 +129,13 @@ def test_when_to_retry_is_printed_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("name", OVERFLOWS)
-def test_a_wording_of_a_context_overflow(name: str) -> None:
+def test_a_wording_of_a_context_overflow(name: OverflowWording) -> None:
     status, _, body = travels(reply.context_overflow(name))
     assert (status, json.loads(body)) == (400, {"message": OVERFLOWS[name].message})
 
 
 @pytest.mark.parametrize("name", THROTTLES)
-def test_a_wording_of_throttling(name: str) -> None:
+def test_a_wording_of_throttling(name: ThrottleWording) -> None:
     status, _, body = travels(reply.throttled(wording=name))
     assert (status, json.loads(body)) == (429, {"message": THROTTLES[name].message})
 
@@ -160,27 +161,36 @@ NAMES = "x-amzn-ErrorType and is made of ASCII letters, digits, '.', '_' and '-'
     [
         (
             lambda: wrong.error("ThrottlingExeption"),
-            "'ThrottlingExeption' is not an error of Bedrock Runtime. One of",
+            "'ThrottlingExeption' is not an error of Bedrock Runtime; did you mean 'ThrottlingException'? One of",
         ),
-        (lambda: wrong.error("", status=400), f"'' is no name of an error: it travels in the header {NAMES}"),
-        (lambda: wrong.error(" ", status=400), f"' ' is no name of an error: it travels in the header {NAMES}"),
-        (lambda: wrong.error("A\r\nSet-Cookie", status=400), "'A\\r\\nSet-Cookie' is no name of an error: "),
-        (lambda: wrong.error("Aé", status=400), "'Aé' is no name of an error: "),
-        (lambda: wrong.error("A:b", status=400), "'A:b' is no name of an error: "),
-        (lambda: wrong.error(7, status=400), "7 is no name of an error: "),
+        (
+            lambda: wrong.error("", status=400),
+            f"error(name=''): this is no name of an error: it travels in the header {NAMES}",
+        ),
+        (
+            lambda: wrong.error(" ", status=400),
+            f"error(name=' '): this is no name of an error: it travels in the header {NAMES}",
+        ),
+        (
+            lambda: wrong.error("A\r\nSet-Cookie", status=400),
+            "error(name='A\\r\\nSet-Cookie'): this is no name of an error: ",
+        ),
+        (lambda: wrong.error("Aé", status=400), "error(name='Aé'): this is no name of an error: "),
+        (lambda: wrong.error("A:b", status=400), "error(name='A:b'): this is no name of an error: "),
+        (lambda: wrong.error(7, status=400), "error(name=7): this is no name of an error: "),
         (
             lambda: wrong.error("X", status=200),
-            "status is 200; the HTTP status of an error is a whole number from",
+            "error(status=200): the HTTP status of an error is a whole number from",
         ),
-        (lambda: wrong.error("X", status=600), "status is 600; "),
-        (lambda: wrong.error("ThrottlingException", status=399), "status is 399; "),
-        (lambda: wrong.error("X", status=True), "status is True; "),
-        (lambda: wrong.error("X", status="400"), "status is '400'; "),
+        (lambda: wrong.error("X", status=600), "error(status=600): "),
+        (lambda: wrong.error("ThrottlingException", status=399), "error(status=399): "),
+        (lambda: wrong.error("X", status=True), "error(status=True): "),
+        (lambda: wrong.error("X", status="400"), "error(status='400'): "),
         (lambda: wrong.error("X", 5, status=400), "X.message is 5; it must be a str."),
         (lambda: wrong.error("X", "\ud800", status=400), "X.message is '\\ud800', which is no JSON: 'utf-8' codec "),
         (lambda: wrong.error("X", status=400, a={1}), "X.a is {1}, which is no JSON: "),
         (lambda: wrong.error("X", status=400, a=float("nan")), "X.a is nan, which is no JSON: "),
-        (lambda: wrong.throttled(5), "ThrottlingException.message is 5 (int); it must be a str "),
+        (lambda: wrong.throttled(5), "throttled(message=5): it must be a str; "),
         (lambda: wrong.model_error(original_status_code=99), "ModelErrorException.originalStatusCode is 99; "),
         (
             lambda: wrong.model_error(original_status_code="500"),

@@ -286,7 +286,7 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
     endpoint, exchange = asked(answer, CONVERSE)
     (problem,) = endpoint.problems
     assert str(problem) == (
-        f"{answer.summary}: only a stream can be broken by faults.{fault.name}, and the client called Converse, which "
+        f"{answer.summary}: only a stream can be broken by {fault.name}, and the client called Converse, which "
         "answers with one whole body."
     )
     assert exchange.response.status == 400
@@ -370,18 +370,36 @@ def test_half_of_the_events_come_before_it_if_nothing_is_said() -> None:
 
 ONE = reply.text("one")
 NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
-    (ONE, "reset", {}, "broken('reset'): a fault by its name, for instance faults.reset."),
+    (ONE, "reset", {}, "broken('reset'): this is the name of a fault. Write it without quotes: broken(faults.reset)."),
     (ONE, faults.reset, {"after": 9}, "broken(reset, after=9): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": -1}, "broken(reset, after=-1): this reply has 5 events; 0 to 5."),
-    (ONE, faults.reset, {"after": "1"}, "broken(reset, after='1'): this reply has 5 events; 0 to 5."),
-    (ONE, faults.reset, {"after": 1.0}, "broken(reset, after=1.0): this reply has 5 events; 0 to 5."),
+    (
+        ONE,
+        faults.reset,
+        {"after": "1"},
+        "broken(reset, after='1'): a position in a stream is a whole number of events; this is of the type str.",
+    ),
+    (
+        ONE,
+        faults.reset,
+        {"after": 1.0},
+        "broken(reset, after=1.0): a position in a stream is a whole number of events; this is of the type float.",
+    ),
     (
         ONE,
         faults.no_block_stop,
         {"after": 2.0},
-        "broken(no_block_stop, after=2.0): in this reply it can be at event 2.",
+        (
+            "broken(no_block_stop, after=2.0): a position in a stream is a whole number of events; this is of the type "
+            "float."
+        ),
     ),
-    (ONE, faults.reset, {"after": True}, "broken(reset, after=True): this reply has 5 events; 0 to 5."),
+    (
+        ONE,
+        faults.reset,
+        {"after": True},
+        "broken(reset, after=True): a position in a stream is a whole number of events; this is of the type bool.",
+    ),
     (ONE, faults.closed, {"after": 5}, "broken(closed, after=5): this reply has 5 events; 0 to 4."),
     (ONE, faults.bad_crc, {"after": 5}, "broken(bad_crc, after=5): this reply has 5 events; 0 to 4."),
     (
@@ -513,14 +531,15 @@ def test_an_error_frame_is_a_500_where_there_is_no_stream() -> None:
 
 
 NO_NAME = (
-    "a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header x-amzn-ErrorType."
+    "its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
+    "x-amzn-ErrorType."
 )
 NO_FAILURES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("error_frame_after", (1, "Zürich"), {}, f"error_frame_after(1, 'Zürich'): {NO_NAME}"),
     ("error_frame_after", (1, ""), {}, f"error_frame_after(1, ''): {NO_NAME}"),
     ("error_frame_after", (1, "A\r\nB: c"), {}, f"error_frame_after(1, 'A\\r\\nB: c'): {NO_NAME}"),
-    ("error_frame_after", (1, "A", ""), {}, "error_frame_after(message=''): a text that is not empty."),
-    ("error_frame_after", (1, "A", 5), {}, "error_frame_after(message=5): a text that is not empty."),
+    ("error_frame_after", (1, "A", ""), {}, "error_frame_after(message=''): it must not be empty."),
+    ("error_frame_after", (1, "A", 5), {}, "error_frame_after(message=5): it must be a str; it is of the type int."),
     (
         "error_frame_after",
         (9,),
@@ -564,7 +583,7 @@ def test_a_transport_does_it_or_says_so_where_it_is_scripted(fault: Fault, trans
         assert Endpoint(answer, transport=transport).problems == []
         return
     able = ", ".join(each for each in TRANSPORTS if each in fault.transports)
-    cannot = f"{answer.summary}: the {transport} transport cannot express faults.{fault.name}."
+    cannot = f"{answer.summary}: the {transport} transport cannot express the fault {fault.name}."
     said = f"{cannot} Transports that can: {able}."
     with pytest.raises(ReplyError) as raised:
         Endpoint(answer, transport=transport)

@@ -10,6 +10,7 @@ import pytest
 
 from converse_harness import Endpoint, Reply, ReplyError, bedrock, reply
 from converse_harness.bedrock.guardrails import BLOCKED_MESSAGE, POLICIES, REASONS, actions
+from converse_harness.literals import BlockingPolicy, GuardrailPolicy, MaskingPolicy
 from converse_harness.stream.http import Request
 
 KNOWN = [name for name, policy in POLICIES.items() if bedrock.has_member("GuardrailAssessment", policy.member)]
@@ -54,7 +55,7 @@ def whole(answer: Reply, **config: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", BLOCKING)
-def test_whether_it_was_detected_can_be_left_out(name: str) -> None:
+def test_whether_it_was_detected_can_be_left_out(name: BlockingPolicy) -> None:
     found = [each for side in assessments(reply.guardrail_blocked(policy=name)) for each in findings(side)]
     short = reply.guardrail_blocked(policy=name, omit_detected=True)
     told = [each for side in assessments(short) for each in findings(side)]
@@ -115,7 +116,7 @@ if bedrock.has_shape("AppliedGuardrailDetails"):
 
 
 @pytest.mark.parametrize("policy", BLOCKING)
-def test_every_policy_that_can_blocks_with_one_detected_finding(policy: str) -> None:
+def test_every_policy_that_can_blocks_with_one_detected_finding(policy: BlockingPolicy) -> None:
     answer = reply.guardrail_blocked(policy=policy)
     asked, answered = assessments(answer)
     (finding,) = findings(asked) + findings(answered)
@@ -201,7 +202,7 @@ def test_every_kind_of_personal_data_is_masked_without_an_original(kind: str) ->
 
 
 @pytest.mark.parametrize("policy", MASKING)
-def test_what_the_user_wrote_is_masked_before_the_model_sees_it(policy: str) -> None:
+def test_what_the_user_wrote_is_masked_before_the_model_sees_it(policy: MaskingPolicy) -> None:
     answer = reply.guardrail_masked("Hello!", side="input", policy=policy)
     asked, answered = assessments(answer)
     assert [each["action"] for each in findings(asked)] == ["ANONYMIZED"]
@@ -220,7 +221,7 @@ def test_nothing_found_is_told_too() -> None:
 
 
 @pytest.mark.parametrize("policy", KNOWN)
-def test_every_policy_can_tell_without_doing_anything(policy: str) -> None:
+def test_every_policy_can_tell_without_doing_anything(policy: GuardrailPolicy) -> None:
     answer = reply.guardrail_passed("18 °C and sunny.", policy=policy)
     asked, answered = assessments(answer)
     (finding,) = findings(asked) + findings(answered)
@@ -260,9 +261,9 @@ GROUNDED = {"contextualGroundingPolicy": {"filters": [{"type": "GROUNDING", "thr
 MASKED = {"sensitiveInformationPolicy": {"piiEntities": [{"type": "NAME", "match": "Ada", "action": "ANONYMIZED"}]}}
 
 NONSENSE: list[tuple[Callable[[], Reply], str]] = [
-    (lambda: reply.guardrail_blocked(policy="topics"), "One of: topic, content, word"),
+    (lambda: reply.guardrail_blocked(policy="topics"), "One of: topic, content, word"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(policy={}), "Give it a finding with action BLOCKED"),
-    (lambda: reply.guardrail_blocked(policy=5), "policy=5: a name of topic"),  # type: ignore[arg-type]
+    (lambda: reply.guardrail_blocked(policy=5), "guardrail_blocked(policy=5): it must be one of topic"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(policy={"topicPolicy": {}}), "lacks 'topics'"),
     (lambda: reply.guardrail_blocked(policy=MASKED), "'Guardrail masked.', and this reply says 'Guardrail blocked.'"),
     (lambda: reply.guardrail_blocked(policy={"topicPolicy": 5}), "policy.topicPolicy is 5"),
@@ -275,7 +276,7 @@ NONSENSE: list[tuple[Callable[[], Reply], str]] = [
     (lambda: reply.guardrail_blocked(original=5), "original=5"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_masked(5), "text=5"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_passed(5), "text=5"),  # type: ignore[arg-type]
-    (lambda: reply.guardrail_blocked(side="both"), "'input' or 'output'"),
+    (lambda: reply.guardrail_blocked(side="both"), "'input' or 'output'"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(policy="grounding", side="input"), "Use side='output'"),
     (lambda: reply.guardrail_blocked(policy=GROUNDED, side="input"), "Use side='output'"),
     (lambda: reply.guardrail_blocked(side="input", original="x"), "the model writes nothing"),
@@ -287,7 +288,7 @@ NONSENSE: list[tuple[Callable[[], Reply], str]] = [
     (lambda: reply.guardrail_blocked(side="output", input_assessment={"topic": {}}), "input_assessment"),
     (lambda: reply.guardrail_masked("I am Ada."), "has no mask"),
     (lambda: reply.guardrail_masked("I am {NAME}.", original="I'm Ada."), "differ in more than the masks"),
-    (lambda: reply.guardrail_masked("I am {NAME}.", policy="topic"), "Those that can: pii, regex"),
+    (lambda: reply.guardrail_masked("I am {NAME}.", policy="topic"), "Those that can: pii, regex"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_masked("I am {NAME}.", policy="regex"), "write only masks of regex"),
     (lambda: reply.guardrail_masked("I am {Booking}.", policy="pii"), "Personal data: ADDRESS"),
     (lambda: reply.guardrail_masked("I am {NAME}.", policy=TOPIC), "Give it a finding with action ANONYMIZED"),
@@ -308,7 +309,7 @@ if "automated_reasoning" in KNOWN:
 
     def test_automated_reasoning_only_tells() -> None:
         with pytest.raises(ReplyError, match=r"cannot block\. .*guardrail_passed"):
-            reply.guardrail_blocked(policy="automated_reasoning")
+            reply.guardrail_blocked(policy="automated_reasoning")  # type: ignore[arg-type]
 
 else:
 

@@ -47,7 +47,7 @@ if HAS_COUNT_TOKENS:
         fake = Fake(reply.text("hi"))
         fake.when(operation="CountTokens", model="*nova*").script(reply.throttled("Slow down").times(2))
         assert [count(fake), converse(fake)[0], count(fake), count(fake)] == [THROTTLED, 200, THROTTLED, ESTIMATE]
-        assert [call.reply is None for call in fake.calls] == [False, False, False, True]
+        assert [call.reply is None for call in fake.calls.all] == [False, False, False, True]
         fake.check()
 
     def test_replies_that_do_not_name_it_are_not_used_up() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Endpoint, Reply, ReplyError, bedrock, chunk, reply
+from converse_harness.literals import StopReason
 from converse_harness.stream.chunk import CUT_OFF, estimate_tokens
 from converse_harness.stream.http import Request
 
@@ -43,18 +44,18 @@ def test_the_pieces_of_a_tool_input_may_be_any_json_of_it(
 
 @pytest.mark.parametrize(
     "pieces",
-    [['{"city": "Zür'], ['{"city": "Bern"}'], ['{"city": "Zürich"} more'], ['{"city":', "5}"], [""], [], TEXT],
-    ids=["cut off", "another value", "more than it", "another type", "empty", "none", "no list"],
+    [['{"city": "Zür'], ['{"city": "Bern"}'], ['{"city": "Zürich"} more'], ['{"city":', "5}"], [""], []],
+    ids=["cut off", "another value", "more than it", "another type", "empty", "none"],
 )
 def test_pieces_that_are_not_the_input_are_refused(pieces: Sequence[str]) -> None:
     with pytest.raises(ReplyError) as caught:
         reply.tool_use("look_up", CITY, pieces=pieces)
-    assert str(caught.value) == f"pieces[0] is {pieces!r}; joined they must be the block's text, {TEXT!r}."
+    assert str(caught.value) == f"pieces is {pieces!r}; joined they must be the block's text, {TEXT!r}."
 
 
 @pytest.mark.parametrize("reason", [reason for reason in CUT_OFF if reason in bedrock.enum("StopReason")])
 @pytest.mark.parametrize("spelling", [TEXT, '{"city":"Zürich"}', '{"city": "Z\\u00fcrich"}'])
-def test_what_is_cut_off_may_end_anywhere_in_its_last_tool_input(spelling: str, reason: str) -> None:
+def test_what_is_cut_off_may_end_anywhere_in_its_last_tool_input(spelling: str, reason: StopReason) -> None:
     for end in range(len(spelling) + 1):
         assert pieces_of(reply.tool_use("look_up", CITY, pieces=[spelling[:end]], stop_reason=reason)) == [
             spelling[:end]
@@ -159,7 +160,6 @@ def test_a_trace_that_lacks_what_the_model_requires_is_sent(operation: str) -> N
         ({"text": 5}, r"content\[0\].text is 5"),
         ({"text": "a", "futureThing": 1}, r"content\[0\] has two members"),
         ({}, r"content\[0\]"),
-        ({"toolUse": {"name": "a b", "input": {}}}, "a ToolName matches"),
         ({"futureThing": object()}, r"events\[1\] cannot be sent"),
         ({"document": {"name": "a", "source": {"bytes": object()}}}, r"content\[0\].document.source.bytes"),
     ],
@@ -172,5 +172,5 @@ def test_without_strict_what_is_known_must_still_be_right(block: Any, told: str)
 def test_a_tool_without_input_may_have_no_delta() -> None:
     kinds = [next(iter(event)) for event in reply.tool_use("now", pieces=[]).events()]
     assert kinds == ["messageStart", "contentBlockStart", "contentBlockStop", "messageStop", "metadata"]
-    with pytest.raises(ReplyError, match=r"pieces\[0\] is \[\]; joined they must be"):
+    with pytest.raises(ReplyError, match=r"pieces is \[\]; joined they must be"):
         reply.tool_use("now", {"zone": "UTC"}, pieces=[])

@@ -7,6 +7,7 @@ import pytest
 
 from converse_harness import Reply, ReplyError, bedrock, chunk, reply
 from converse_harness.bedrock.families import usual
+from converse_harness.literals import ErrorName, StreamException
 from converse_harness.stream.grammar import check_order
 
 STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
@@ -23,11 +24,11 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
             ),
         ),
         (
-            lambda: reply.text("a").fails_after(1, "throttled"),
+            lambda: reply.text("a").fails_after(1, "slow", strict=True),
             (
-                "'throttled' is not an exception of ConverseStream. One of: internalServerException, "
-                "modelStreamErrorException, serviceUnavailableException, throttlingException, validationException. For "
-                "one that is not in the model pass strict=False."
+                "fails_after(1, 'slow'): 'slow' is not an exception of ConverseStream. One of: "
+                "internalServerException, modelStreamErrorException, serviceUnavailableException, "
+                "throttlingException, validationException. For one that is not in the model pass strict=False."
             ),
         ),
         (
@@ -35,7 +36,7 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
             "content[0].toolUse.name is 'get weather'; a ToolName matches [a-zA-Z0-9_-]+ (AWS model ToolName).",
         ),
         (
-            lambda: reply.text("a", stop_reason="finished"),
+            lambda: reply.message({"text": "a"}, stop_reason="finished", strict=True),
             (
                 f"stop_reason is 'finished'; a StopReason is one of {STOP_REASONS} (AWS model StopReason, botocore "
                 f"{bedrock.botocore_version()})."
@@ -83,9 +84,9 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
             ),
         ),
         (
-            lambda: reply.error("Throttled"),
+            lambda: reply.error("Slow", status=None),
             (
-                f"'Throttled' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
+                f"'Slow' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
                 "For one that is not in the model give its status=."
             ),
         ),
@@ -128,14 +129,14 @@ def test_a_reply_reads_as_one_line(written: Reply, summary: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(bedrock.all_errors()))
-def test_every_modelled_error_has_a_status_and_a_wording(name: str) -> None:
+def test_every_modelled_error_has_a_status_and_a_wording(name: ErrorName) -> None:
     body: Any = reply.error(name).body
     assert body.status == bedrock.all_errors()[name].status
     assert body.members["message"] == usual(name)
 
 
 @pytest.mark.parametrize("name", sorted(bedrock.stream_exceptions()))
-def test_every_exception_frame_can_take_the_place_of_every_event(name: str) -> None:
+def test_every_exception_frame_can_take_the_place_of_every_event(name: StreamException) -> None:
     written = reply.text("The answer is forty-two.")
     for position in range(len(list(written.events()))):
         failing = written.fails_after(position, name)

@@ -99,14 +99,20 @@ def test_a_function_gets_the_call() -> None:
     [
         (lambda fake: fake.when(), "when() without a condition matches every call; use script() or always() for that."),
         (lambda fake: fake.when(model=7), "when(model=7): a glob such as '*haiku*', or a compiled re.Pattern."),
-        (lambda fake: fake.when("*weather*"), "when('*weather*'): the predicate is a function of the call."),
+        (
+            lambda fake: fake.when("*weather*"),
+            (
+                "when('*weather*'): the predicate is a plain function of the call, as lambda call: len(call.messages) "
+                "> 2. A text is given by name: when(last_user_text=...), when(model=...)."
+            ),
+        ),
         (
             lambda fake: fake.script("hi"),
-            f"'hi' {NO_REPLY}",
+            f"script(): 'hi' {NO_REPLY} For the model's text: reply.text('hi').",
         ),
         (
             lambda fake: fake.always(None),
-            f"None {NO_REPLY}",
+            f"always(): None {NO_REPLY}",
         ),
     ],
 )
@@ -137,6 +143,7 @@ NOT_HANDLED = {
     '("before-call.bedrock-runtime.InvokeModelWithResponseStream", ...)',
     "InvokeAgent": f"InvokeAgent of bedrock-agent-runtime {STREAMS}"
     '("before-call.bedrock-agent-runtime.InvokeAgent", ...)',
+    "Converse": "Converse is scripted: converse.always(lambda call: ...) answers it with a function of the",
     "ConverseStream": "ConverseStream is scripted: converse.always(lambda call: ...) answers it with a function of the",
 }
 
@@ -154,7 +161,7 @@ def test_every_other_operation_of_every_bedrock_service_is_refused_or_routed(ste
         service = session.get_service_model(name)
         for operation in service.operation_names[::step]:
             routed = name in ("bedrock", "bedrock-runtime") or operation in HANDLED
-            streams = service.operation_model(operation).has_event_stream_output
+            streams = service.operation_model(operation).has_event_stream_output or operation == "Converse"
             refused = (
                 nullcontext() if routed and not streams else pytest.raises(ReplyError, match=r"on its client|always")
             )
@@ -211,6 +218,15 @@ def test_a_call_that_was_not_expected_gets_the_advice_for_its_case(
     message = refusal(fake, **asked)
     assert message.startswith(f"{first}\n\narrived   ")
     assert f"\n\n{advice} " in message
+
+
+def test_a_glob_that_lacks_its_stars_is_named() -> None:
+    fake = Fake()
+    fake.when(last_user_text="weather").always(reply.text("a"))
+    told = refusal(fake, text="the weather")
+    assert "no match: last_user_text is " in told
+    assert "(a string is a glob of the whole text: last_user_text='*weather*')" in " ".join(told.split())
+    assert "a glob" not in refusal(fake, text="the wind")
 
 
 def test_the_handle_ends_the_replies_time() -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from converse_harness import bedrock
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ReplyError
 
 Span = int | range
@@ -281,6 +282,8 @@ def _place_of(source: Source, parts: Sequence[str], quote: str) -> tuple[int, in
 def _read_document(origin: Mapping[str, Any], name: str, form: object) -> Source:
     text = origin.get("text")
     data = origin.get("bytes")
+    if not isinstance(text, str | None):
+        raise ReplyError(f"the text of {name!r} is {_shown(text)}; give it as str.")
     if not isinstance(data, bytes | bytearray | None):
         raise ReplyError(f"the bytes of {name!r} are {_shown(data)}; give them as bytes, as boto3 takes them.")
     if text is None and data is not None and form in _TEXT_FORMATS:
@@ -292,7 +295,9 @@ def _read_document(origin: Mapping[str, Any], name: str, form: object) -> Source
     return Source("documentPage", None if data is None else _count_pages(data), title=name)
 
 
-def _read_parts(kind: str, title: str, content: Sequence[Mapping[str, Any]], source: str | None = None) -> Source:
+def _read_parts(kind: str, title: str, content: object, source: str | None = None) -> Source:
+    if not is_array(content) or not all(is_object(part) for part in content):
+        raise ReplyError(f"the content of {title!r} is {_shown(content)}; give a list of dicts with 'text'.")
     parts = [str(part.get("text", "")) for part in content]
     return Source(kind, len(parts), parts=parts, title=title, source=source)
 

@@ -40,7 +40,8 @@ class Family:
     `text` and `reasoning` are the lengths of the deltas of a text and of reasoning; without `reasoning`, `text` applies
     to both. `opens_empty`: each text begins with an empty delta. `ends_empty`: the stop reasons at which the answer's
     last text ends with an empty delta. `tool_json` is the whitespace in a tool input's JSON. `fragments` are the
-    lengths of a tool input's fragments, for families that cut the input anywhere.
+    lengths of a tool input's fragments, for families that cut the input anywhere. `signs`: reasoning ends with a
+    signature, and without it the model refuses to be given the reasoning back.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Family:
     tool_json: Spelling = "spaced"
     tool_input: ToolInput = "one delta"
     fragments: Lengths = ()
+    signs: bool = False
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
@@ -67,6 +69,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
             reasoning=(1, 5, 8, 21, 10, 16, 6, 3, 11, 24, 9, 2, 15, 7, 18, 10, 6, 14, 2, 13),
             tool_input="an empty delta, then fragments cut anywhere",
             fragments=(6, 7, 12, 2, 3, 7, 10, 3, 8, 5, 3, 12, 2, 7, 11, 3, 8, 2, 7, 3),
+            signs=True,
         ),
         Family(
             "claude-3",

@@ -11,9 +11,10 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.beyond import MayBeAbsent
 from converse_harness.errors import ReplyError
+from converse_harness.literals import GuardrailSide
 
-BOTH: Final = ("input", "output")
-_OUTPUT: Final = ("output",)
+BOTH: Final[tuple[GuardrailSide, ...]] = ("input", "output")
+_OUTPUT: Final[tuple[GuardrailSide, ...]] = ("output",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Policy:
 
     member: str
     findings: str
-    sides: tuple[str, ...]
+    sides: tuple[GuardrailSide, ...]
     counter: str
     finding: Mapping[str, Any]
 
@@ -311,8 +312,8 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
     names = _MASK.findall(text)
     if not names:
         raise ReplyError(
-            f"{text!r} has no mask. Write what was masked as Bedrock does, 'My name is {{NAME}}.' for instance; or "
-            "give what was found as policy={...}."
+            f"guardrail_masked({text!r}): the text has no mask. Write what was masked as Bedrock does, 'My name is "
+            "{NAME}.' for instance; or give what was found as policy={...}."
         )
     pattern = "(.+?)".join(re.escape(part) for part in _MASK.split(text)[::2])
     stood = re.fullmatch(pattern, original, re.DOTALL)

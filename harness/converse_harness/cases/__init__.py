@@ -3,8 +3,9 @@
 Many cases are generated from AWS's model and from the tables of errors, wordings, faults and policies: a new row adds a
 case. Cases that the installed botocore cannot parse are left out. The catalogue is built at first access.
 
+>>> from converse_harness import cases
 >>> from converse_harness.cases import CASES
->>> CASES["overflow_pre"].reply
+>>> cases.overflow_pre.reply
 <Reply ValidationException (400) "Input is too long for requested model.">
 >>> CASES["tool_truncated_json_max_tokens"].required
 'Never run the tool; give the model more tokens, or fail.'
@@ -22,8 +23,20 @@ from converse_harness.cases import failures, guardrails, messages
 from converse_harness.cases.case import Case
 from converse_harness.cases.tools import TOOL_CASES
 from converse_harness.errors import ReplyError
+from converse_harness.imports import no_such_name
 
 __all__ = ["CASES", "Case", "UnknownCase"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *CASES]
+
+
+def __getattr__(name: str) -> Case:
+    """Return the case of this name. Raises AttributeError with similar names."""
+    if name.startswith("_") or name not in CASES:
+        raise no_such_name(__name__, name, __dir__)
+    return CASES[name]
 
 
 FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {

@@ -54,6 +54,9 @@ class Case:
     make: Callable[[], Made] = field(repr=False)
     needs: tuple[str, ...] = field(default=(), repr=False)
 
+    def __repr__(self) -> str:
+        return f"<Case {self.name}: {self.sentence}>"
+
     @property
     def replies(self) -> tuple[Reply, ...]:
         """The replies to the situation's consecutive calls, in order; most cases have only one reply."""

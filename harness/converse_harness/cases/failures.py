@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import ERRORS, OVERFLOW_IN_STREAM, OVERFLOWS, THROTTLES, Wording
@@ -14,6 +14,7 @@ from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import IN_PROCESS, Fault, FaultLevel
 from converse_harness.faults.order import OrderFault
+from converse_harness.literals import OverflowWording, ThrottleWording
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
@@ -62,7 +63,7 @@ def error_cases() -> Iterator[Case]:
                 f"In place of an answer {sender} sends {status} {name}.",
                 _MUST_BY_STATUS[status],
                 _known_from(wording),
-                partial(reply.error, name),
+                partial(reply.error, name, status=None),
             )
 
 
@@ -103,7 +104,7 @@ ERROR_CASES: Final = (
             f"429 ThrottlingException that says: {wording.message}",
             _WAIT,
             _known_from(wording),
-            partial(reply.throttled, wording=name),
+            partial(reply.throttled, wording=cast("ThrottleWording", name)),
         )
         for name, wording in THROTTLES.items()
         if wording is not ERRORS["ThrottlingException"]
@@ -149,7 +150,7 @@ OVERFLOW_CASES: Final = (
             f"The conversation is too long, in other words: {_first_words(OVERFLOWS[name].message)}",
             _SHORTEN,
             _known_from(OVERFLOWS[name]),
-            partial(reply.context_overflow, name),
+            partial(reply.context_overflow, cast("OverflowWording", name)),
         )
         for name in _OTHERS
     ),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.bedrock import guardrails as rails
 from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case
 from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.cases.tools import TOOL
+from converse_harness.literals import BlockingPolicy, GuardrailPolicy
 from converse_harness.reply.reply import Reply
 
 _SHOW: Final = "Show the guardrail's message; take what was blocked out of the history, or it is blocked again."
@@ -87,9 +88,9 @@ def policy_cases() -> Iterator[Case]:
             f"A guardrail {'blocks' if blocks else 'tells'} what its policy {name} finds ({policy.member}).",
             _SHOW if blocks else "Show the answer; what was found is for the operator.",
             RECORDED if name == "topic" else GUIDE,
-            partial(reply.guardrail_blocked, policy=name)
+            partial(reply.guardrail_blocked, policy=cast("BlockingPolicy", name))
             if blocks
-            else partial(reply.guardrail_passed, ANSWER, policy=name),
+            else partial(reply.guardrail_passed, ANSWER, policy=cast("GuardrailPolicy", name)),
             (f"GuardrailAssessment.{policy.member}",),
         )
 
@@ -120,7 +121,7 @@ def stop_cases() -> Iterator[Case]:
             RECORDED if reason in _STOPS_RECORDED else MODEL,
             partial(reply.tool_use, TOOL, {"city": "Zürich"})
             if reason == "tool_use"
-            else partial(reply.text, ANSWER, stop_reason=reason),
+            else partial(reply.message, {"text": ANSWER}, stop_reason=reason, strict=True),
         )
     yield Case(
         "stop_unknown",

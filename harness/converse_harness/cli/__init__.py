@@ -19,6 +19,7 @@ from converse_harness.errors import ConverseHarnessError
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "demo": "run a real boto client through a tool loop against the fake",
+    "init": "write the files by which tests in another language use the fake",
     "serve": "serve a script, or the control API, to other processes and languages",
     "cases": "list the catalogue: what can go wrong in an answer, by name",
     "record": "pass calls on to Bedrock and record them, for any program",
@@ -26,20 +27,35 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "check": "check recordings: format, legality, secrets, staleness",
     "rehearse": "report what Bedrock would refuse of recorded requests if they went to another model",
     "diff": "show what differs between two recordings",
+    "new-test": "write a recording as the source of a test",
+    "doctor": "print versions, what pytest loads and what it takes, and whether a fake answers here",
+    "prune": "remove recordings and exchanges that no test uses",
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
 """The help text of each subcommand, in the order of `--help`."""
 
 
+_MODULES: Final = {"import": "import_", "new-test": "new_test"}
+"""Command -> its module, if the names differ."""
+
+
 class _Terminated(BaseException):
-    """Raised when the process receives SIGTERM."""
+    """Raised when the process receives one of the signals of _ENDING."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+_ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals after which commands clean up as after Ctrl-C. Windows has no SIGHUP."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code.
 
-    The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM.
+    The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
@@ -54,42 +70,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.description = module.DESCRIPTION
             for flags, options in module.ARGUMENTS.items():
                 command.add_argument(*flags.split(), **options)
-    given = parser.parse_args(arguments)
+    _check_name(parser, arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        commands.choices[given.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with _terminated_by_signal():
             code: int = _module(given.command).run(given)
             return code
     except UsageFailed as error:
-        parser.error(str(error))
+        commands.choices[given.command].error(str(error).removeprefix(f"{given.command}: "))
     except (CommandFailed, ConverseHarnessError) as error:
         complain(given.command, str(error))
         return error.code if isinstance(error, CommandFailed) else 1
     except KeyboardInterrupt:
         return 130
-    except _Terminated:
-        return 128 + signal.SIGTERM
+    except _Terminated as terminated:
+        return 128 + terminated.number
     except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
         # At exit Python flushes stdout. On the closed pipe this would fail, and the exit code would become 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
+def _check_name(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """End with an error if the first argument is nearly the name of a command."""
+    name = arguments[0] if arguments else ""
+    if name and not name.startswith("-") and name not in _COMMANDS:
+        from difflib import get_close_matches
+
+        close = next(iter(get_close_matches(name, _COMMANDS, 1)), "")
+        parser.error(
+            f"there is no command {name!r}. "
+            + (f"Did you mean {close}?" if close else f"The commands are {', '.join(_COMMANDS)}.")
+        )
+
+
 def _module(command: str) -> Any:
-    return import_module(f"converse_harness.cli.{'import_' if command == 'import' else command}")
+    return import_module(f"converse_harness.cli.{_MODULES.get(command, command)}")
 
 
 @contextmanager
 def _terminated_by_signal() -> Generator[None]:
-    """Raise _Terminated in the main thread on SIGTERM, so that commands clean up as after Ctrl-C."""
+    """Raise _Terminated in the main thread on SIGTERM and SIGHUP, so that commands clean up as after Ctrl-C.
+
+    A signal that is ignored, such as SIGHUP under `nohup`, stays ignored.
+    """
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        raise _Terminated
+        raise _Terminated(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can set signal handlers
         return
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = {each: handler for each in _ENDING if (handler := signal.getsignal(each)) != signal.SIG_IGN}
+    for each in before:
+        signal.signal(each, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -45,11 +45,11 @@ Sort = Literal["format", "illegal", "stale", "secret", "media", "fault"]
 
 MEANINGS: Final[Mapping[Sort, str]] = {
     "format": "the file is no recording, or not what it seems to be",
-    "illegal": "AWS would not have sent it, and no fault says that it is meant",
+    "illegal": "AWS would not have sent it, and the call names no fault",
     "stale": "the installed botocore's model does not know it, or asks for more",
     "secret": "it holds something that looks like a secret",
     "media": "a file beside it is missing, changed or not used",
-    "fault": "what is known to be illegal and meant; no reason to fail",
+    "fault": "what AWS would not have sent, and the recording names; no reason to fail",
 }
 
 
@@ -93,7 +93,7 @@ def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer
     summary = f"{counted(len(checked), 'recording')}, {counted(sum(each.exchanges for each in checked), 'exchange')}: "
     summary += f"{counted(counts.total(), 'finding')} ({sorts})" if sorts else "nothing found"
     if faults:
-        summary += f"; {counted(faults, 'fault')} that {'is' if faults == 1 else 'are'} meant"
+        summary += f"; {counted(faults, 'fault')} that {'its recording names' if faults == 1 else 'recordings name'}"
     printer.say(summary, BOLD)
 
 

@@ -39,13 +39,17 @@ class Heading(NamedTuple):
 
 DESCRIPTION: Final = "Print a page of the documentation, or one section of it. Without a page, list the pages."
 ARGUMENTS: Final[Arguments] = {
-    "page": {"metavar": "PAGE", "nargs": "?", "help": "scripting, for instance; or scripting#running-out"},
+    "page": {
+        "metavar": "PAGE",
+        "nargs": "?",
+        "help": "scripting, for instance; or scripting#running-out; or a name, such as of a rule or case, to look up",
+    },
     "section": {"metavar": "SECTION", "nargs": "?", "help": "running-out, for instance"},
 }
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the requested page or section; return the exit code 0.
+    """Print the requested page or section, or the places of a name that is no page; return the exit code 0.
 
     Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
     """
@@ -57,6 +61,12 @@ def run(given: argparse.Namespace) -> int:
             printer.say(f"{printer.styled(f'{name:<{width}}', BOLD)}  {headings(read_page(name))[0].text}")
         return 0
     page, _, section = given.page.partition("#")
+    if page and page not in page_names() and not (section or given.section):
+        found = places_of(page)
+        for place, line in found:
+            printer.say(f"{printer.styled(f'converse-harness docs {place}', BOLD)}\n{line}\n")
+        if found:
+            return 0
     try:
         lines = read_page(page)
         shown = section_of(page, lines, given.section or section) if given.section or section else lines
@@ -81,6 +91,29 @@ def read_page(name: str) -> list[str]:
     if name not in names:
         raise LookupError(f"there is no page {name!r}.{_hint(name, names)} Pages: {', '.join(names)}.")
     return (_folder() / f"{name}.md").read_text(encoding="utf-8").splitlines()
+
+
+def places_of(name: str) -> list[tuple[str, str]]:
+    """Return where the pages explain a name: headings, and rows of tables with the name in the first cell.
+
+    Each place is a section as `page#slug`, with the line of the heading or the row. A row needs the whole name as code,
+    a heading only a word that begins with it. The tables of the matrix have results, and are left out.
+    """
+    row = re.compile(rf"\| [^|]*`(?:[\w.]*\.)?{re.escape(name)}\b[^|]*\|.*", re.IGNORECASE)
+    places: list[tuple[str, str]] = []
+    for page in page_names():
+        if page.partition("/")[0] == "matrix":
+            continue
+        lines = read_page(page)
+        found = headings(lines)
+        for heading in found[1:]:
+            if re.search(rf"\b{re.escape(name)}", heading.text, re.IGNORECASE):
+                places.append((f"{page}#{heading.slug}", lines[heading.line]))  # noqa: PERF401 - as the loop below
+        for number, line in enumerate(lines):
+            if row.match(line):
+                section = [each for each in found if each.line < number][-1]
+                places.append((f"{page}#{section.slug}", line))
+    return places
 
 
 def section_of(page: str, lines: list[str], slug: str) -> list[str]:

@@ -77,7 +77,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Import the cassettes; return the exit code: 1 if nothing was imported or an import failed, otherwise 0."""
+    """Import the cassettes; return the exit code.
+
+    It is 1 if nothing was imported, an import failed or a body is no JSON, otherwise 0.
+    """
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
@@ -93,9 +96,11 @@ def run(given: argparse.Namespace) -> int:
         for line in lines:
             printer.say(line)
     progress.clear()
+    for line in work.no_json:
+        complain("import", line)
     for line in work.summary():
         printer.say(line)
-    return 1 if work.refused or work.verdicts["not equal"] or not work.verdicts else 0
+    return 1 if work.refused or work.verdicts["not equal"] or work.no_json or not work.verdicts else 0
 
 
 class _Job(NamedTuple):
@@ -140,7 +145,8 @@ class _Import:
 
     `written` maps each written recording to its cassette. The others are counters: `verdicts` counts the imported
     exchanges by verdict, `alone` counts the ignored interactions by host, `others` counts the files of other tools by
-    tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports.
+    tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports. `no_json`
+    describes the bodies that are no JSON.
     """
 
     hosts: Hosts
@@ -152,6 +158,7 @@ class _Import:
     others: Counter[str] = field(default_factory=Counter[str])
     without: int = 0
     refused: int = 0
+    no_json: list[str] = field(default_factory=list[str])
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
         """Import a cassette; return the lines to print, and the reason if the import failed."""
@@ -180,6 +187,7 @@ class _Import:
             else:
                 self.without += 1
             return []
+        self.no_json += imported.no_json
         self.alone.update(imported.alone)
         self.verdicts.update(imported.verdicts)
         if not imported.verdicts:
@@ -222,6 +230,9 @@ class _Import:
                 yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"
         if self.refused:
             yield f"{counted(self.refused, 'file')} could not be imported."
+        if self.no_json:
+            bodies = "1 body is" if len(self.no_json) == 1 else f"{len(self.no_json)} bodies are"
+            yield f"{bodies} not what Bedrock sends or takes: no JSON. Each is named above, with what to do."
 
 
 def _details(verdicts: Counter[ImportVerdict]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, cast
@@ -34,7 +35,7 @@ def load_case(case: Case) -> Script:
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
     try:
         for reply in replies:
-            reply.check_transport("server")
+            reply.check_sendable("server")
     except ReplyError as error:
         raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
     in_turn = cycle(replies)
@@ -56,12 +57,16 @@ def improvising(script: Script) -> Script:
 def load(path: Path, **played: Any) -> Script:
     """Return the script of a recording, or run a Python file and return its script. Raises CannotServe.
 
-    `played` contains the options `match` and `pace` of a recording, with the values of the marker `converse_recording`.
+    The file defines `script`, `always` (a reply or function for all calls that no other reply answers), or both.
+
+    `played` contains the options `match`, `pace` and `ignore` of a recording, with the values that the marker
+    `converse_recording` takes.
     """
     loaded = Script()
     if path.suffix == ".jsonl":
         try:
-            loaded.add([recording(path, **played).check()])
+            session = recording(path, **played).check()
+            loaded.add([replace(session, again=f"converse-harness record {shlex.quote(str(path))}")])
         except (DamagedData, ReplyError) as error:
             raise CannotServe(str(error)) from error
         return loaded
@@ -69,7 +74,9 @@ def load(path: Path, **played: Any) -> Script:
         source = path.read_bytes()
     except OSError as error:
         raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
-    script = _run(path, source).get("script")
+    namespace = _run(path, source)
+    always = namespace.get("always")
+    script = namespace.get("script", None if always is None else [])
     if isinstance(script, Script):
         return script
     if isinstance(script, Replies):
@@ -82,6 +89,11 @@ def load(path: Path, **played: Any) -> Script:
             loaded.add([responder])
         except ReplyError as error:
             raise CannotServe(f"{path}: script[{index}]: {error}") from error
+    try:
+        if always is not None:
+            loaded.fallback.add([always], endless=True)
+    except ReplyError as error:
+        raise CannotServe(f"{path}: always: {error}") from error
     return loaded
 
 

@@ -90,7 +90,8 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
             continue
         seen.add(request)
         try:
-            refused = _refused(path, exchange, report)
+            request_of = _request_of(exchange)
+            refused = _refused(path, exchange, request_of, report)
         except (bedrock.NotInModel, DamagedData):
             report.left_out[name] = "stale"
             continue
@@ -98,19 +99,26 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
         of_id = asked.setdefault(exchange.model_id, Asked(targets=matching))
         of_id.requests += 1
         of_id.refused += refused
+        of_id.unjudged.update(
+            (index, name) for index in matching for name in report.targets[index].unjudged_fields(request_of)
+        )
     report.add(str(path), asked)
 
 
-def _refused(path: Path, exchange: RecordedExchange, report: RehearsalReport) -> list[RefusedCall]:
-    """What the targets refuse of a request that Bedrock accepted. Raises DamagedData for a request it cannot read."""
+def _request_of(exchange: RecordedExchange) -> RuleRequest:
+    """Return the request as the rules see it. Raises DamagedData for a request that cannot be read."""
     operation = exchange.operation
     body = bedrock.read_json(bedrock.operation(operation).input_shape.name, exchange.request, recorded=True)
-    asked = RuleRequest(operation, exchange.model_id, body)
+    return RuleRequest(operation, exchange.model_id, body)
+
+
+def _refused(path: Path, exchange: RecordedExchange, asked: RuleRequest, report: RehearsalReport) -> list[RefusedCall]:
+    """What the targets refuse of a request that Bedrock accepted."""
     # Media may be shortened in a recording, and what Bedrock accepted is worth more than a rule.
     but = own_rules(asked)
     line = f"{path.name}:{exchange.at}"
     return [
-        RefusedCall(index, exchange.call["call"], operation, refusal.rule.name, refusal.message, line)
+        RefusedCall(index, exchange.call["call"], exchange.operation, refusal.rule.name, refusal.message, line)
         for index, target in enumerate(report.targets)
         if target.replaces(exchange.model_id)
         for refusal in target.refusals(asked, but=but)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import queue
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import Any, Final
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
 from converse_harness.cli.loading import CannotServe, Watcher, counted_in, improvising, load, load_case
+from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
 from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
 from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import ReplyError, one_of
+from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import MATCHES
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
@@ -70,6 +73,14 @@ def _pace(text: str) -> float:
     return factor
 
 
+def _ignored(path: str) -> str:
+    IgnoredParts.of([path])
+    return path
+
+
+_PLAYED: Final = ("match", "pace", "ignore")
+"""The options of a recording; those of a Python file are in its own `recording(...)`."""
+
 DESCRIPTION: Final = (
     "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
     "/__converse opens more fakes, each with a script and a URL of its own."
@@ -103,6 +114,13 @@ ARGUMENTS: Final[Arguments] = {
         "type": _pace,
         "help": "what the pauses of a recording are multiplied by, or `recorded` for 1 (default: 0, no pauses)",
     },
+    "--ignore": {
+        "metavar": "PATH",
+        "action": "append",
+        "type": partial(_told, _ignored),
+        "help": "a part of requests that does not count when they are compared with a recording, such as system or "
+        "'toolConfig.tools[*].description' (can be given again)",
+    },
     "--rules": {
         "metavar": "LEVEL",
         "type": partial(_told, lambda text: one_of("rules", text, LEVELS)),
@@ -130,6 +148,16 @@ ARGUMENTS: Final[Arguments] = {
         "help": "a name by which clients may ask the control API, beside those of the loopback and --host (can be "
         "given again); Bedrock's own paths answer under any name",
     },
+    "--ready-file": {
+        "metavar": "PATH",
+        "type": Path,
+        "help": 'write {"url": ..., "pid": ...} to this file when the server accepts connections, and remove the file '
+        "at the end",
+    },
+    "--until-stdin-closes": {
+        "action": "store_true",
+        "help": "end when the standard input closes, and so with the program that started the server by a pipe",
+    },
     "--reload": {"action": "store_true", "help": "start the script anew whenever FILE changes"},
 }
 
@@ -137,19 +165,14 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Serve a file's script, a case, improvised answers, or only the control API until interrupted.
 
+    With --until-stdin-closes, return 0 when the standard input closes.
+
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
     Raises UsageFailed for contradictory arguments, CannotServe for an invalid file or case, TransportError if the
     server cannot start, and KeyboardInterrupt.
     """
-    if given.reload and given.file is None:
-        raise UsageFailed("serve --reload needs the FILE that it watches")
-    if given.case is not None and given.file is not None:
-        raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
-    if given.case is not None and given.improvise:
-        raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
-    played = {name: value for name in ("match", "pace") if (value := getattr(given, name)) is not None}
-    if played and (given.file is None or given.file.suffix != ".jsonl"):
-        raise UsageFailed("serve: --match and --pace are for a recording (.jsonl)")
+    played = _how_played(given)
+    forget(given.ready_file)
     script = what = watcher = None
     if given.file is not None:
         watcher = Watcher(given.file) if given.reload else None
@@ -166,13 +189,34 @@ def run(given: argparse.Namespace) -> int:
         fake = server.answer_all() if script is not None else None
         if fake is not None and script is not None:
             fake.endpoint.script = script
-        announce(what, server.url, {} if fake is None else fake.environ)
-        while True:
-            try:
-                ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
-            except queue.Empty:
-                if watcher is not None and fake is not None and watcher.changed():
-                    _reload(watcher.path, fake, improvise=given.improvise, **played)
+        closed = when_stdin_closes(lambda: ended.put(_wake)) if given.until_stdin_closes else threading.Event()
+        with ready_file(given.ready_file, server.url):
+            announce(what, server.url, {} if fake is None else fake.environ)
+            while not closed.is_set():
+                try:
+                    ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
+                except queue.Empty:
+                    if watcher is not None and fake is not None and watcher.changed():
+                        _reload(watcher.path, fake, improvise=given.improvise, **played)
+    return 0
+
+
+def _wake() -> None:
+    """Do nothing: the main thread, which waits for functions to call, then sees that the standard input has closed."""
+
+
+def _how_played(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options for playing a recording. Raises UsageFailed if any arguments contradict each other."""
+    if given.reload and given.file is None:
+        raise UsageFailed("serve --reload needs the FILE that it watches")
+    if given.case is not None and given.file is not None:
+        raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
+    if given.case is not None and given.improvise:
+        raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
+    played = {name: value for name in _PLAYED if (value := getattr(given, name)) is not None}
+    if played and (given.file is None or given.file.suffix != ".jsonl"):
+        raise UsageFailed("serve: --match, --pace and --ignore are for a recording (.jsonl)")
+    return played
 
 
 def _tell(fake: ServerFake, call: Call) -> None:

@@ -117,6 +117,8 @@ def _call_line(id: str, call: Call) -> str:
     for note in call.answered.notes:
         if call.refusal is None or note.kind != call.refusal.rule.name:
             line += f"  note {note.kind}"
+    if call.answered.differs is not None and (places := call.answered.differs()):
+        line += f"  differs from the recording: {places}"
     if call.outcome != "complete":
         line += f"  {call.outcome}"
     return plain(line.rstrip())

@@ -12,8 +12,19 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from converse_harness.cli.terminal import BOLD, DIM, Arguments, Printer, UsageFailed, counted, plain, session_in
+from converse_harness.cli.terminal import (
+    BOLD,
+    DIM,
+    Arguments,
+    CommandFailed,
+    Printer,
+    UsageFailed,
+    counted,
+    plain,
+    session_in,
+)
 from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.recordings.stable import stable_rows
 from converse_harness.recordings.timeline import Piece, TimelineRow, answered, asked
 
 _TROUBLE: Final = 1
@@ -54,6 +65,12 @@ ARGUMENTS: Final[Arguments] = {
     "file": {"metavar": "FILE", "type": Path, "help": "a recording"},
     "--call": {"metavar": "N", "type": int, "help": "only the exchange of this call, counted from 1"},
     "--full": {"action": "store_true", "help": "all of what is long"},
+    "--stable": {
+        "action": "store_true",
+        "help": "the conversation alone, without what differs between two recordings of the same session; made for "
+        "`git diff`: git config diff.converse.textconv 'converse-harness show --stable'. A file that is no recording "
+        "is printed as it is, with the exit code 0",
+    },
 }
 
 
@@ -70,6 +87,8 @@ def run(given: argparse.Namespace) -> int:
 
     Raises UsageFailed if the recording has no call with the number in `--call`.
     """
+    if given.stable:
+        return _show_stable(given.file)
     session = session_in(given.file, _TROUBLE)
     count = len(session.exchanges)
     if given.call is not None and not 1 <= given.call <= count:
@@ -83,6 +102,34 @@ def run(given: argparse.Namespace) -> int:
         if given.call in (None, exchange.call["call"]):
             printer.say()
             _show(exchange, printer, width, full=given.full)
+    return 0
+
+
+def _show_stable(path: Path) -> int:
+    """Print the stable view of a recording; a damaged file as it is, because `git diff` ends if this command fails."""
+    from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
+
+    printer = Printer(sys.stdout)
+    try:
+        text = text_of_file(path)
+        session = session_without_media(text, path)
+    except DamagedRecording as error:
+        printer.say(f"This is no recording that can be shown: line {error.line}: {error.problem}")
+        for line in path.read_bytes().decode(errors="replace").splitlines():
+            printer.say(plain(line))
+        return 0
+    except OSError as error:
+        raise CommandFailed(f"{path}: {error.strerror or error}", _TROUBLE) from error
+    for number, (label, shown) in enumerate(stable_rows(session.exchanges)):
+        first, *more = shown.split("\n")
+        if not label:
+            if number:
+                printer.say()
+            printer.say(plain(first), BOLD)
+            continue
+        printer.say(f"  {plain(label):<{_LABEL}}  {plain(first)}".rstrip())
+        for line in more:
+            printer.say(f"  {'':<{_LABEL}}  {plain(line)}".rstrip())
     return 0
 
 

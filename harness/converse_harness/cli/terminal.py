@@ -91,7 +91,15 @@ def session_in(path: Path, code: int) -> RecordedSession:
     except DamagedRecording as error:
         raise CommandFailed(str(error), code) from error
     except OSError as error:
-        raise CommandFailed(f"{path}: {error.strerror or error}", code) from error
+        raise CommandFailed(f"{path}: {_folder(path) or error.strerror or error}", code) from error
+
+
+def _folder(path: Path) -> str:
+    """What to do if a path that must be a recording is a folder; empty if it is none."""
+    if not path.is_dir():
+        return ""
+    first = next(iter(sorted(path.rglob(f"*{_SUFFIX}"))), None)
+    return "it is a folder: name a file" + (f", such as {first}" if first else f"; no *{_SUFFIX} is in it")
 
 
 _SUFFIX: Final = ".jsonl"
@@ -123,7 +131,7 @@ REDACT: Final[Arguments] = {
         "action": "append",
         "default": [],
         "help": "'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be "
-        "given again); account ids and the signatures of URLs are replaced always, and other secrets refused",
+        "given again); account ids are replaced and secrets masked without a rule",
     }
 }
 

@@ -224,7 +224,7 @@ class ConsumerContract:
         _answer(fake, replies, goes_on=bool(expected.answers))
         target = Target(fake, self.operation, SHORT_TIME if any(map(_is_silent, replies)) else PATIENT)
         outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
-        calls = fake.calls
+        calls = fake.calls.all
         if len(calls) > self.most_calls:
             return mishandled(Flaw.ENDLESS, f"more than {self.most_calls} requests"), None, self.most_calls
         if outcome is None:

@@ -248,7 +248,7 @@ class _Run:
     def ends(self, time_limit: float, most_calls: int) -> bool:
         """Wait for the run to end; return False if it exceeds the time limit or the number of requests."""
         deadline = time.monotonic() + time_limit
-        while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.calls) <= most_calls:
+        while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.endpoint.calls) <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
             if not self.thread.is_alive():
                 return True
@@ -324,18 +324,20 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
 
 def _check_question(target: Target) -> None:
     """Raise SetUpFailed if the consumer called the wrong operation, or if Bedrock would refuse its first request."""
-    asked = [call for call in target.fake.calls if call.operation in ("Converse", "ConverseStream")]
+    asked = target.fake.calls
     for call in asked:
         if call.operation != target.operation:
             raise SetUpFailed(
                 f'The consumer called {call.operation}, and the contract has `operation = "{target.operation}"`. Let '
                 f'the adapter ask so, or say `operation = "{call.operation}"`.'
             )
-    if asked and asked[0].refusal is not None:
-        refusal = asked[0].refusal
+    refusal, why = (asked[0].refusal, asked[0].malformed) if asked else (None, None)
+    if refusal is not None:
+        why = f"by the rule {refusal.rule.name}: {refusal.message}"
+    if why is not None:
         raise SetUpFailed(
-            f"Bedrock refuses the consumer's question, by the rule {refusal.rule.name}: {refusal.message} That is no "
-            "verdict on what it makes of answers; let the adapter ask what Bedrock answers."
+            f"Bedrock refuses the consumer's question, {why} That is no verdict on what it makes of answers; let the "
+            "adapter ask what Bedrock answers."
         )
 
 
@@ -348,7 +350,7 @@ def _failed(error: BaseException, target: Target) -> Outcome:
 
 def _asked(error: BaseException | str, target: Target) -> None:
     """Raise SetUpFailed if the adapter raised or returned the error before it sent any request."""
-    if target.fake.calls:
+    if target.fake.calls.all:
         return
     what, cause = (error, None) if isinstance(error, str) else (f"{type(error).__name__}: {error}", error)
     raise SetUpFailed(

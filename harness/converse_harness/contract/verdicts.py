@@ -101,9 +101,11 @@ def judge(
     If Bedrock would refuse a request after the first one, the flaw is BAD_REQUEST, whatever the outcome is.
     """
     made = list(calls)
-    refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
-    if refused is not None:
-        return mishandled(Flaw.BAD_REQUEST, f"rule {refused.rule.name}: {refused.message}")
+    for call in made[1:]:
+        if call.refusal is not None:
+            return mishandled(Flaw.BAD_REQUEST, f"rule {call.refusal.rule.name}: {call.refusal.message}")
+        if call.malformed is not None:
+            return mishandled(Flaw.BAD_REQUEST, call.malformed)
     went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
     if outcome.error is not None:
         return _judge_error(expected, outcome, errors)

@@ -9,29 +9,31 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
-from converse_harness.bedrock.rules import LEVELS, Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
+from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
-from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
+from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
-from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
+from converse_harness.endpoint.control_plane import ANSWERS, known_answer
+from converse_harness.endpoint.conversation import Conversation, HistoryLevel
+from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.replacing import Replacing
+from converse_harness.endpoint.responders import Responder, each_reply
 from converse_harness.endpoint.rewrites import cache_use
-from converse_harness.endpoint.script import Replies, Responder, Script, Slot
+from converse_harness.endpoint.script import Replies, Script, Slot
+from converse_harness.endpoint.settings import check_settings
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
     ChangedHistory,
     ConverseHarnessError,
     DamagedData,
-    RefusedRequest,
     ReplyError,
-    UnexpectedCall,
-    one_of,
 )
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
+from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask_headers
 from converse_harness.stream.delivery import SentChunks
@@ -81,10 +83,10 @@ class Endpoint:
     `seed` changes every id and padding length. `transport` names the transport in use; a reply with a fault that this
     transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for requests are enforced.
     `history` ("note", "fail" or "off") is the treatment of requests that change earlier answers of the model. `calls`
-    contains the last `keep_calls` calls; None keeps all. `models` maps globs of model ids to the ids of models.
-    `cache_minimum` replaces every model's own minimum of tokens for a cached prompt. `problems` contains the errors
-    that must fail the test even if the client catches them, `notes` contains the notes about requests. An Endpoint is
-    not thread-safe; a Fake adds the lock.
+    contains the last `keep_calls` calls of every operation; None keeps all. `models` maps globs of model ids to the ids
+    of models. `cache_minimum` replaces every model's own minimum of tokens for a cached prompt. `problems` contains the
+    errors that must fail the test even if the client catches them, `notes` contains the notes about requests. An
+    Endpoint is not thread-safe; a Fake adds the lock.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -107,20 +109,23 @@ class Endpoint:
         models: Mapping[str, str] | None = None,
         cache_minimum: int | None = None,
     ) -> None:
-        if keep_calls is not None and keep_calls < 1:
-            raise ReplyError(f"keep_calls={keep_calls!r}; it is a whole number from 1, or None to keep all calls.")
+        check_settings({"seed": seed, "rules": rules, "history": history, "keep_calls": keep_calls, "models": models})
+        check_settings({"cache_minimum": cache_minimum})
         self.keep_calls = keep_calls
         self.models: Mapping[str, str] = dict(models or {})
-        self._received = 0
+        self.received = 0
+        """The number of calls so far, of every operation."""
         self.seed = seed
-        self.rules: RuleLevel = one_of("rules", rules, LEVELS)
-        self.history: HistoryLevel = one_of("history", history, HISTORY_LEVELS)
+        self.rules: RuleLevel = cast("RuleLevel", rules)
+        self.history: HistoryLevel = cast("HistoryLevel", history)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []
         self.conversation = Conversation(self.calls)
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
+        self.expected: list[ExpectedRefusal] = []
+        """The open blocks of `Fake.refuses`."""
         self.handlers: dict[str, Handler] = {}
         self.asked: RuleRequest | None = None
         """The latest request that was held to the rules."""
@@ -141,17 +146,17 @@ class Endpoint:
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
         """Parse a request into a Call, and append the Call to `calls`."""
         found = operations.find(request.method, request.target, bedrock.SERVICE)
-        if found is None and operation is None:
+        if found is None and (operation is None or operation in ANSWERS):
             found = operations.control_route(request)
         name = found.operation if found is not None else operation
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
         body, malformed = _parse(name, request.body)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
-        self._received += 1
+        self.received += 1
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
+        call = Call(self.received, name, shown, path_params, body, malformed, stands_for=model)
         call.answered.cache = cache_use
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
@@ -203,11 +208,15 @@ class Endpoint:
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
         """Return a note for each change to an earlier answer; with history="fail", add one error to `problems`."""
-        notes = [Note(each.kind, changed_answer(call, each), call.number) for each in self.conversation.changes(call)]
-        if notes and self.history == "fail":
-            self.problems.append(ChangedHistory("\n\n".join(note.text for note in notes)))
+        changes = [*self.conversation.changes(call)]
+        texts = [changed_answer(call, each) for each in changes]
+        if changes and self.history == "fail":
+            self.problems.append(ChangedHistory("\n\n".join(texts) + "\n\n", KEEP_ANSWERS))
             return ()
-        return notes
+        return [
+            Note(each.kind, f"{text}\n\n{KEEP_ANSWERS.python}", call.number, f"{text}\n\n{KEEP_ANSWERS.json}")
+            for each, text in zip(changes, texts, strict=True)
+        ]
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
@@ -246,19 +255,16 @@ class Endpoint:
         if call.answered.notes:
             self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
         if slot is not None:
-            responder = slot.responder
-            reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
-            if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
-                reply = self.replacing.instead(call, reply, self.transport)
-            return self._render(call, reply, slot.place)
+            return self._scripted(call, slot)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            self.problems.append(RefusedRequest(failure_texts.refused_request(call, refusal)))
+            self._note_refusal(call, refusal)
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
                 return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
             return self._refused(call, refusal.message, refusal.rule.error)
         if call.malformed is not None:
+            self.problems.append(failure_texts.malformed_request(call))
             return self._refused(call, call.malformed, "SerializationException")
         handler = self.handlers.get(call.operation or "")
         if handler is not None:
@@ -266,21 +272,45 @@ class Endpoint:
             if isinstance(result, Reply):
                 return self._render(call, result)
             return operations.output_response(call.operation or "", result, self._request_id(call))
+        return self._by_default(call)
+
+    def _scripted(self, call: Call, slot: Slot) -> HttpResponse:
+        responder = slot.responder
+        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+        refusal = call.answered.refusal
+        if refusal is not None and isinstance(reply.body, ErrorBody):  # a recording has Bedrock's own refusal
+            message = str(reply.body.members.get("message", ""))
+            is_expected(self.expected, call, refusal._replace(message=message))
+        if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
+            reply = self.replacing.instead(call, reply, self.transport)
+        return self._render(call, reply, slot.place)
+
+    def _by_default(self, call: Call) -> HttpResponse:
+        """Answer a call for which the test has no answer: without one of ours, it is an unexpected call."""
         if call.operation == "CountTokens":
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
+        known = known_answer(call, self.models)
+        if known is not None:
+            return operations.output_response(call.operation or "", known, self._request_id(call))
         if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
-            error, text = "ValidationException", failure_texts.unexpected_call(self.script, call)
+            error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
-            error, text = "UnknownOperationException", failure_texts.unknown_operation(call)
-        problem = UnexpectedCall(text)
+            error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
         self.problems.append(problem)
         return self._refused(call, str(problem).partition("\n")[0], error)
 
+    def _note_refusal(self, call: Call, refusal: Refusal) -> None:
+        """Add a refusal to `problems`, unless a block of the test expects it."""
+        if not is_expected(self.expected, call, refusal):
+            problem = failure_texts.refused_request(call, refusal)
+            self.problems.append(problem)
+            for block in self.expected:
+                block.misses(call, refusal, problem)
+
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
-        if reply.placements:
-            reply.check_transport(self.transport)
+        reply.check_sendable(self.transport)
         if call.operation in NAMED:
             check_answer(call.operation, reply)
         call.answered.reply = reply
@@ -300,15 +330,15 @@ class Endpoint:
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
-        problem = UnexpectedCall(failure_texts.recorded_no_further(call))
+        problem = failure_texts.recorded_no_further(call)
         self.problems.append(problem)
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError if one of the replies has a fault that the transport cannot express."""
-        for responder in responders:
+        """Raise ReplyError if one of the replies cannot be sent, as `Reply.check_sendable` finds."""
+        for responder in each_reply(responders):
             if isinstance(responder, Reply):
-                responder.check_transport(self.transport)
+                responder.check_sendable(self.transport)
 
 
 def _computed(result: object, slot: Slot) -> Reply:

@@ -13,6 +13,7 @@ from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
 from converse_harness.reply.body import summarize_block
 from converse_harness.reply.reply import Reply
+from converse_harness.secrets import mask
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.delivery import SentChunks, SentEvent
 from converse_harness.stream.http import Request
@@ -28,6 +29,8 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request contains a conversation. In other requests, `messages` may have another meaning."""
 
+
+_OK: Final = 200
 
 _ROLE: Final = methodcaller("get", "role")
 
@@ -86,6 +89,8 @@ class Answered:
     """Computes `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
     """Returns `Call.parent`. The field is None until the parent has been looked up."""
+    differs: Callable[[], str] | None = None
+    """For a recorded answer to an unequal request: returns where the requests differ; empty if only ids do."""
     passed_on: Callable[[], ForwardedCall] | None = None
     """For a forwarded call: returns the part of the real answer that the client has received."""
 
@@ -104,25 +109,26 @@ class ForwardedCall(NamedTuple):
     at: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Call:
     """One request to the fake, parsed.
 
-    `number` counts from 1. `operation` is the AWS operation's name (None if Bedrock has no operation at this path).
-    `request` is the HTTP request with secrets masked, `body` is its JSON. If the body is not valid, `body` is empty and
-    `malformed` is the reason. `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with
-    blobs as bytes. `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the
-    model id itself. The fields about the answer are filled in while the answer is sent.
+    `number` counts the calls of every operation from 1. `operation` is the AWS operation's name (None if Bedrock
+    has no operation at this path). `request` is the HTTP request with secrets masked, `body` is its JSON. If the
+    body is not valid, `body` is empty and `malformed` is the reason. `model_id` is percent-decoded. `params` are
+    the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the
+    setting `models` assigns to the model id, otherwise the model id itself. The fields about the answer are filled
+    in while the answer is sent.
     """
 
     number: int
     operation: str | None
-    request: Request = field(repr=False)
-    path_params: Mapping[str, str] = field(repr=False)
-    body: Mapping[str, Any] = field(repr=False)
-    malformed: str | None = field(default=None, repr=False)
-    stands_for: str = field(default="", repr=False)
-    answered: Answered = field(default_factory=Answered, repr=False)
+    request: Request
+    path_params: Mapping[str, str]
+    body: Mapping[str, Any]
+    malformed: str | None = None
+    stands_for: str = ""
+    answered: Answered = field(default_factory=Answered)
 
     @property
     def model_id(self) -> str:
@@ -300,6 +306,22 @@ class Call:
         attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
         operation = self.operation or f"{self.request.method} {self.request.target}"
         return f"{operation} {self.model_id}".rstrip() + size + attempt
+
+    @property
+    def outline(self) -> str:
+        """The answer in one line: HTTP status, a summary of the answer, and the outcome."""
+        said = self.summary
+        if not said:
+            why = self.malformed if self.refusal is None else self.refusal.rule.name
+            refused = "no reply" if why is None else f"refused: {why}"
+            said = "not from the script" if self.status == _OK else refused
+        return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
+
+    def __repr__(self) -> str:
+        return mask(f"<Call {self.number}: {self.asked} -> {' '.join(self.outline.split())}>")
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
 
     @cached_property
     def _conversation(self) -> Mapping[str, Any]:

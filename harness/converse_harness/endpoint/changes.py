@@ -7,6 +7,7 @@ from os.path import commonprefix
 from typing import Final, Literal, NamedTuple
 
 from converse_harness.endpoint.call import Call
+from converse_harness.errors import Advice
 from converse_harness.secrets import mask
 
 HistoryChangeKind = Literal[
@@ -107,12 +108,19 @@ def changed_answer(call: Call, change: HistoryChange) -> str:
     at = f"messages[{change.message}]"
     rows = (("arrived", call.asked), ("was", was), ("is now", now), ("at", at))
     below = "\n".join(f"{title:<10}{text}" for title, text in rows)
-    return mask(
-        f"call {call.number} {first}\n\n{below}\n\n"
-        "The model goes on from words that are not its own. Keep the message of each answer as it came, all of its\n"
-        'blocks, and send that back. If the change is meant: @pytest.mark.converse(history="off").   '
-        "More: converse-harness docs conversation"
-    )
+    return mask(f"call {call.number} {first}\n\n{below}")
+
+
+_KEEP: Final = (
+    "The model goes on from words that are not its own. Keep the message of each answer as it came, all of its\n"
+    "blocks, and send that back. If the change is meant: "
+)
+
+KEEP_ANSWERS: Final = Advice(
+    f'{_KEEP}@pytest.mark.converse(history="off").   More: converse-harness docs conversation',
+    f'{_KEEP}open the fake with "history": "off".   More: converse-harness docs conversation',
+)
+"""What to do about a changed answer."""
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import translate
+from inspect import isasyncgenfunction, iscoroutinefunction
 from operator import attrgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
 from converse_harness import bedrock
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
 
@@ -55,22 +56,35 @@ class Named:
     """
 
     answers: Callable[[Reply], bool]
-    otherwise: str
+    otherwise: Advice
 
 
 NAMED: Final[Mapping[str, Named]] = {
     "CountTokens": Named(
         lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
-        "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
-        'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+        Advice(
+            "only an error before the stream or a connection failure can, reply.throttled() for instance. For a "
+            'number of your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+            'only an error before the stream or a connection failure can, {"throttled": true} for instance.',
+        ),
     ),
     operations.OPERATION: Named(
         operations.can_apply,
-        "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error before "
-        'the stream or a connection failure. For an answer of your own use on_operation("ApplyGuardrail", lambda call: '
-        "{...the members of its output...}).",
+        Advice(
+            "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error "
+            "before the stream or a connection failure. For an answer of your own use "
+            'on_operation("ApplyGuardrail", lambda call: {...the members of its output...}).',
+            'only what a guardrail does can, {"guardrail_blocked": true} for instance, with its trace; or an error '
+            "before the stream or a connection failure.",
+        ),
     ),
 }
+
+
+def is_async(function: object) -> bool:
+    """Whether a function, or an object that is called as one, is async; nobody awaits what it returns."""
+    called = getattr(function, "__call__", None)  # noqa: B004 - the method itself, not whether there is one
+    return any(map(iscoroutinefunction, (function, called))) or any(map(isasyncgenfunction, (function, called)))
 
 
 def check_answer(operation: str | None, reply: Reply) -> None:
@@ -78,7 +92,7 @@ def check_answer(operation: str | None, reply: Reply) -> None:
     named = NAMED.get(operation or "")
     recorded = reply.recorded is not None and reply.recorded.operation == operation
     if named is not None and not recorded and not named.answers(reply):
-        raise ReplyError(f"{reply.summary} cannot answer {operation}: {named.otherwise}")
+        raise ReplyError(f"{reply.summary} cannot answer {operation}: ", named.otherwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +117,21 @@ class Condition:
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
-            if name in _PATTERNS and not isinstance(value, str | Searched):
+            in_bytes = isinstance(getattr(value, "pattern", ""), bytes)
+            if name in _PATTERNS and (in_bytes or isinstance(value, type) or not isinstance(value, str | Searched)):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
-        if self.predicate is not None and not callable(self.predicate):
-            raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
+        wrong = not callable(self.predicate) or isinstance(self.predicate, type) or is_async(self.predicate)
+        if self.predicate is not None and wrong:
+            raise ReplyError(
+                f"when({self.predicate!r}): the predicate is a plain function of the call, as lambda call: "
+                "len(call.messages) > 2. A text is given by name: when(last_user_text=...), when(model=...)."
+            )
+        if self.turn is not None and (type(self.turn) is not int or self.turn < 1):
+            raise ReplyError(f"when(turn={self.turn!r}): a whole number; the first answer of a conversation is turn 1.")
         if self.operation is not None and self.operation not in (*SCRIPTED, *NAMED):
             raise ReplyError(
-                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}. For an operation that "
-                "is not scripted use on_operation()."
+                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}.",
+                Advice(" For an operation that is not scripted use on_operation().", ""),
             )
         if self.operation in NAMED:
             bedrock.operation(self.operation)  # raises NotInModel if the installed botocore lacks the operation
@@ -135,9 +156,17 @@ class Condition:
             if name in self._tests and not self._tests[name](call):
                 value = _SUBJECTS[name](call)
                 found.append(f"{name} is {shorten(value) if name in _PATTERNS and isinstance(value, str) else value}")
+                found[-1] += self._glob_advice(name, value)
         if not found and self.predicate is not None and not self.predicate(call):
             found.append("the predicate says no")
         return found
+
+    def _glob_advice(self, name: str, value: object) -> str:
+        """What to write if the text contains the words of a glob, which must match the whole text; empty otherwise."""
+        wanted = getattr(self, name)
+        if isinstance(wanted, str) and isinstance(value, str) and wanted and wanted in value:
+            return f" (a string is a glob of the whole text: {name}={f'*{wanted}*'!r})"
+        return ""
 
     @property
     def takes_time(self) -> bool:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
+from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
+from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
+from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
 from converse_harness.secrets import mask
 
 _WIDTH: Final = 48
@@ -30,22 +33,83 @@ A transcript lists every call.
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations `on_operation` can answer."""
 
-_ADVICE: Final = {
-    "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
-    'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
-    "tool loop": "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
-    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
-    "retry": "The client repeated a call that had failed. Script the failure as often as it tries,\n"
-    "for instance reply.throttled().times(3), and what comes after it.   More: converse-harness docs scripting retries",
-    "another turn": "The agent asked once more than the script expects. Add a reply for it, or use\n"
-    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
-    "no condition met": "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
-    "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked",
+_IN_JSON: Final = "   More: converse-harness docs control-api what-fails-a-test"
+
+_ADVICE: Final[Mapping[str, Advice]] = {
+    "nothing scripted": Advice(
+        "Nothing is scripted. Say what the model answers before the agent runs:\n"
+        'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
+        f'Nothing is scripted. Open the fake with what the model answers:\n"script": [{{"text": "..."}}]{_IN_JSON}',
+    ),
+    "tool loop": Advice(
+        "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
+        'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
+        "The agent went round its tool loop once more than the script expects. Add a reply for it, or give\n"
+        f'"always": {{"text": "..."}} for "any number of times".{_IN_JSON}',
+    ),
+    "retry": Advice(
+        "The client repeated a call that had failed. Script the failure as often as it tries,\n"
+        "for instance reply.throttled().times(3), and what comes after it; or let it try once:\n"
+        "@pytest.mark.converse(attempts=1).   More: converse-harness docs scripting retries",
+        "The client repeated a call that had failed. Script the failure as often as it tries,\n"
+        f'for instance {{"throttled": true, "times": 3}}, and what comes after it.{_IN_JSON}',
+    ),
+    "another turn": Advice(
+        "The agent asked once more than the script expects. Add a reply for it, or use\n"
+        'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
+        "The agent asked once more than the script expects. Add a reply for it, or give\n"
+        f'"always": {{"text": "..."}} for "any number of times".{_IN_JSON}',
+    ),
+    "no condition met": Advice(
+        "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+        "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked",
+        "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+        f'everything else with "always": {{"text": "..."}}.{_IN_JSON}',
+    ),
+    "refused": Advice(
+        'Where the test is about this refusal: with converse.refuses("{rule}"): ...\n'
+        'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   '
+        "More: converse-harness docs rules expected-refusals",
+        'Where the test is about this refusal, open the fake with "unexpected": "allow". Where the model does\n'
+        'accept it, or the test is about something else: "rules": "off", or "warn".   '
+        "More: converse-harness docs rules levels",
+    ),
+    "malformed": Advice(
+        'Where the test is about this error: @pytest.mark.converse(unexpected="allow").   '
+        "More: converse-harness docs rules a-body-of-another-structure",
+        'Where the test is about this error, open the fake with "unexpected": "allow".   '
+        "More: converse-harness docs rules a-body-of-another-structure",
+    ),
+    "unused": Advice(
+        "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
+        'the whole test: @pytest.mark.converse(unused="allow").   '
+        "More: converse-harness docs scripting unused-replies",
+        'Remove what the test does not need, add "optional": true to a reply that may stay unused, or open the fake\n'
+        f'with "unused": "allow".{_IN_JSON}',
+    ),
+    "other path": Advice(
+        "it is fake.url, with nothing added. Other services of Bedrock are not answered.   "
+        "More: converse-harness docs server clients-find-it-by-their-environment",
+        "it is the `url` of the fake, with nothing added. Other services of Bedrock are not answered.   "
+        "More: converse-harness docs server clients-find-it-by-their-environment",
+    ),
 }
 
+_NOT_OVER_HTTP: Final = (
+    "The control API scripts no other operation. Give the client of that operation a double of its own, or another "
+    f"endpoint.{_IN_JSON}"
+)
+"""The advice for an operation that only Python can answer."""
 
-def unexpected_call(script: Script, call: Call) -> str:
-    """The message for a call that has no reply."""
+_NOT_IN_THE_TABLE: Final = (
+    "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
+    f"operation a double of its own, or another endpoint.{_IN_JSON}"
+)
+"""The advice for an operation of which only Python can answer what the table of models cannot."""
+
+
+def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
+    """The error for a call that has no reply."""
     missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
@@ -58,27 +122,38 @@ def unexpected_call(script: Script, call: Call) -> str:
         first, advice = f"call {call.number} has no reply left.", "retry"
     else:
         first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
-    return mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n{_ADVICE[advice]}")
+    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), _ADVICE[advice])
 
 
-def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
-    """Return the message for a call that matches no recorded exchange. It lists the reasons and the other replies."""
+def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedCall:
+    """Return the error for a call that matches no recorded exchange. It lists the reasons and the other replies."""
     head = _arrived([call])
     if describe(script, recordings=False):
         head += f"\n{_scripted(script, call, recordings=False)}"
     if len(missed) == 1:
-        return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
+        return UnexpectedCall(mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}"))
     first = f"call {call.number} matches no exchange of {len(missed)} recordings."
-    return mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed))))
+    return UnexpectedCall(mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed)))))
 
 
-def refused_request(call: Call, refusal: Refusal) -> str:
-    """Return the message for a request that Bedrock would refuse; it contains the evidence for the rule."""
-    return mask(
+def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
+    """Return the error for a request that Bedrock would refuse; it contains the evidence for the rule."""
+    text = mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
-        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
-        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
+        "Mend the request. "
     )
+    python = _ADVICE["refused"].python.format(rule=refusal.rule.name)
+    return RefusedRequest(text, Advice(python, _ADVICE["refused"].json))
+
+
+def malformed_request(call: Call) -> RefusedRequest:
+    """Return the error for a request whose body is not JSON, or has another structure than in AWS's model."""
+    text = mask(
+        f"Bedrock would refuse call {call.number}: {call.malformed}\n\n{_arrived([call])}\n"
+        "answered  400 SerializationException, at every level of rules: no reply fits such a body\n\n"
+        "Mend the request. "
+    )
+    return RefusedRequest(text, _ADVICE["malformed"])
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
@@ -100,23 +175,41 @@ def _evidence(call: Call, refusal: Refusal) -> str:
     return "\n".join(f"{title:<10}{text}" for title, text in rows)
 
 
-def unknown_operation(call: Call) -> str:
-    """The message for a call of an operation that is not scripted, with advice on how to answer the operation."""
+def unknown_operation(call: Call) -> UnexpectedCall:
+    """The error for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
-        return mask(
+        text = mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
-            f"{_arrived([call])}\n\n"
-            "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
-            "Bedrock are not answered.   More: converse-harness docs server clients-find-it-by-their-environment"
+            f"{_arrived([call])}\n\n{_near_path(call.request.target)}"
+            "Look at the endpoint URL that the client was given: "
         )
+        return UnexpectedCall(text, _ADVICE["other path"])
     handled = (
         f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
         "   More: converse-harness docs scripting other-operations"
     )
-    return mask(
-        f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
-        f"{_arrived([call])}\n\n{no_handler(call.operation) or handled}"
-    )
+    if call.operation == "GetInferenceProfile":
+        handled = (
+            "What stands behind this profile is not known. Name its model: "
+            '@pytest.mark.converse(models={"arn:*": "us.amazon.nova-lite-v1:0"}), or fake_converse(models=...).\n'
+            f"{handled}"
+        )
+    reason = why_unknown(call)
+    in_json = _NOT_OVER_HTTP if reason is None else _NOT_IN_THE_TABLE
+    if reason is None:
+        first = f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED, *ANSWERS))}."
+    else:
+        first = f"{call.operation} is not answered: {reason}"
+    advice = Advice(mask(no_handler(call.operation) or handled), in_json)
+    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n\n"), advice)
+
+
+def _near_path(target: str) -> str:
+    """Return a sentence with the path of an operation whose last part is nearly that of the target; else nothing."""
+    last = target.partition("?")[0].rpartition("/")[2]
+    known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
+    close = nearest(last.replace("_", "-").lower(), known)
+    return f"The path of {known[close]} ends in /{close}, and this one in /{last}.\n" if close else ""
 
 
 def no_handler(operation: str) -> str | None:
@@ -128,7 +221,7 @@ def no_handler(operation: str) -> str | None:
     if service is None:
         return None
     described = bedrock.service(service).operation_model(operation)
-    if operation in SCRIPTED and described.has_event_stream_output:
+    if operation in SCRIPTED:
         return f"{operation} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
     if described.has_event_stream_output:
         hook = f"before-call.{described.service_model.service_id.hyphenize()}.{operation}"
@@ -148,25 +241,23 @@ def no_handler(operation: str) -> str | None:
     return None
 
 
-def recorded_no_further(call: Call) -> str:
-    """The message for a client that continues to read at the point where the recorded client disconnected."""
-    return mask(
-        f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
-        "there, so what comes after is not known.\n\n"
-        f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
+def recorded_no_further(call: Call) -> UnexpectedCall:
+    """The error for a client that continues to read at the point where the recorded client disconnected."""
+    return UnexpectedCall(
+        mask(
+            f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
+            "there, so what comes after is not known.\n\n"
+            f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
+        )
     )
 
 
-def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> str:
-    """The message for replies that no call used."""
+def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> UnusedReplies:
+    """The error for replies that no call used."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
-    advice = (
-        'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
-        "More: converse-harness docs scripting unused-replies"
-    )
-    return mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n{advice}")
+    return UnusedReplies(mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n"), _ADVICE["unused"])
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
@@ -215,11 +306,10 @@ def transcript(calls: Sequence[Call]) -> str:
     """
     lines = let_go(calls)
     for call in calls:
-        answered = call.summary or (f"refused: {call.refusal.rule.name}" if call.refusal is not None else "no reply")
         lines.append(f"call {call.number}  {call.asked}")
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
-        lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome})")
+        lines.append(f"    answer   {call.outline}")
         lines += [f"    cache    {line}" for line in _cached(call)]
         for note in call.answered.notes:
             lines.append(f"    note     {note.kind}: {note.text.partition(chr(10))[0]}")

@@ -13,10 +13,16 @@ from typing import Final, NamedTuple
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Model, Standing, standing, stands_for
 from converse_harness.bedrock.rules import BY_NAME, PROFILES, Refusal, RuleLevel, RuleRequest, refusals_of
+from converse_harness.bedrock.rules.asked import FIELDS, JUDGED_FIELDS, parts_of
 from converse_harness.errors import ReplyError
+from converse_harness.json_values import object_of
 
 ALL: Final = "all"
 """The name that stands for the newest model of each line of models that the table of models has."""
+
+
+_OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
+"""The rules that look at additional model request fields."""
 
 
 class RehearsalTarget(NamedTuple):
@@ -82,6 +88,20 @@ class RehearsalTarget(NamedTuple):
             for each in refusals_of(asked.of_model(self.model, self.stands_for), level)
             if each.rule.name not in but
         ]
+
+    def unjudged_fields(self, asked: RuleRequest) -> list[str]:
+        """The names of the additional model request fields that no rule for this model looks at.
+
+        >>> asked = RuleRequest("Converse", "m", {"additionalModelRequestFields": {"thinking": {}, "top_k": 5}})
+        >>> target_of("us.anthropic.claude-opus-5").unjudged_fields(asked)
+        ['top_k']
+        >>> target_of("us.amazon.nova-pro-v1:0").unjudged_fields(asked)
+        ['thinking', 'top_k']
+        """
+        sent = object_of(asked.body.get(FIELDS))
+        name = self.standing.id
+        judged = JUDGED_FIELDS if any(name in rule.models for rule in _OF_FIELDS) else ()
+        return sorted(each for each in sent if each not in judged)
 
 
 def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTarget:

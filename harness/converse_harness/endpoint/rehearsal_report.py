@@ -10,8 +10,8 @@ from typing import Final, Literal, NamedTuple
 from converse_harness.bedrock.rules.rule import MODEL
 from converse_harness.endpoint.rehearsal import ALL, RehearsalTarget, unknown_target, witness_of
 
-NOT_REHEARSED: Final = (
-    "not rehearsed: signatures, contents of files, token limits; what your framework sends differently for another id"
+_NOT_REHEARSED: Final = (
+    "signatures, contents of files, token limits; what your framework sends differently for another id"
     "   More: converse-harness docs upgrade what-a-rehearsal-cannot-find"
 )
 
@@ -32,7 +32,8 @@ _MESSAGE: Final = 64
 
 _NUMBERS: Final = 3
 _IDS: Final = 3
-"""The maximum numbers of calls in a row, and of model ids in a line."""
+_FIELDS: Final = 5
+"""The maximum numbers of calls in a row, and of model ids and of fields in a line."""
 
 
 class RefusedCall(NamedTuple):
@@ -51,11 +52,15 @@ class RefusedCall(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """The requests of one test, or of one recording, to one model id; `targets` are the indexes of those that match."""
+    """The requests of one test, or of one recording, to one model id; `targets` are the indexes of those that match.
+
+    `unjudged` has the names of additional model request fields that no rule looks at, each with a target's index.
+    """
 
     requests: int = 0
     targets: Sequence[int] = ()
     refused: list[RefusedCall] = field(default_factory=list[RefusedCall])
+    unjudged: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
 
 
 class ReportLine(NamedTuple):
@@ -137,7 +142,26 @@ class RehearsalReport:
         if counts:
             reasons = [text.format(_counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
             yield ReportLine(f"left out: {', '.join(reasons)}")
-        yield ReportLine(NOT_REHEARSED)
+        yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
+
+    def _unjudged(self) -> str:
+        """The additional model request fields that were sent and that no rule for the target looks at, with a comma."""
+        names = sorted(
+            {
+                name
+                for index, target in enumerate(self.targets)
+                if target.known
+                for model_id in self.replaced(index)
+                for asked in self.asked.values()
+                if model_id in asked
+                for of, name in asked[model_id].unjudged
+                if of == index
+            }
+        )
+        if not names:
+            return ""
+        more = [f"{len(names) - _FIELDS} more"] if len(names) > _FIELDS else []
+        return f"additional model request fields ({', '.join([*names[:_FIELDS], *more])}), "
 
     def _of_one(self, target: RehearsalTarget, result: _Result, *, full: bool) -> Iterator[ReportLine]:
         if not target.known:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import shake_256
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
@@ -25,6 +25,7 @@ from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import Change, FaultPlacement
 from converse_harness.faults.order import rearranged
 from converse_harness.faults.response import ResponseFault
+from converse_harness.literals import StopReason
 from converse_harness.reply.body import (
     METADATA,
     UNNAMED_TOOL_USE,
@@ -127,7 +128,7 @@ class Renderer:
             changes.append((placement, change))
             if change is None and not streams:
                 raise ReplyError(
-                    f"{reply.summary}: only a stream can be broken by faults.{placement.fault.name}, and the client "
+                    f"{reply.summary}: only a stream can be broken by {placement.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
         prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)
@@ -351,8 +352,10 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"with one whole message. {error}"
             ) from error
     options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
-    content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(body.content)]
-    return Assembled({"role": body.role, "content": content}, body.stop_reason, *map(options.get, OPTIONS))
+    said = body.said_by(family_of(occasion.model))
+    content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(said)]
+    reason = cast("StopReason", body.stop_reason)
+    return Assembled({"role": body.role, "content": content}, reason, *map(options.get, OPTIONS))
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:

@@ -8,12 +8,10 @@ from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED, Condition, check_answer
-from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.endpoint.responders import Answering, check_endless, check_responder, each_reply
+from converse_harness.errors import DamagedData
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
-
-Responder = Reply | Callable[[Call], Reply]
-"""A Reply, or a function that computes one from the call."""
 
 
 @runtime_checkable
@@ -48,7 +46,7 @@ class Slot:
     None means no limit.
     """
 
-    source: Responder | Deferred
+    source: Answering | Deferred
     place: str
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
@@ -56,7 +54,7 @@ class Slot:
     """Whether the test fails if this responder is not used."""
 
     @property
-    def responder(self) -> Responder:
+    def responder(self) -> Answering:
         """The reply, or the function that computes one. Raises DamagedData if a recorded reply cannot be built."""
         if isinstance(self.source, Deferred):
             self.source = self.source.make()
@@ -112,24 +110,25 @@ class Queue:
     are cached, because every call reads them.
     """
 
-    def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
+    def add(self, responders: Iterable[object], *, endless: bool = False, by: str = "") -> list[Slot]:
         """Check the responders, append them, and return their slots.
 
-        If `endless` is true, any number of calls may use each responder. Raises ReplyError for a value that is neither
-        a Reply nor a function, and for a Reply that cannot answer the queue's calls.
+        If `endless` is true, any number of calls may use the only responder. `by` is the name of the function that got
+        them. Raises ReplyError for a value that is neither a Reply nor a function, for a Reply that cannot answer the
+        queue's calls, and for an endless one that has a number of uses.
         """
         added: list[Slot] = []
+        responders = [*each_reply(responders)]
+        if endless:
+            check_endless(responders, by)
         for responder in responders:
-            if not isinstance(responder, Reply) and not callable(responder):
-                raise ReplyError(
-                    f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
-                    "the call that returns one."
-                )
+            check_responder(responder, f"{by}: " if by else "")
             if self.condition is not None and isinstance(responder, Reply):
                 check_answer(self.condition.operation, responder)
             uses = None if endless else responder.uses if isinstance(responder, Reply | Improvised) else 1
             place = f"{self.name}.{len(self.slots) + len(added)}"
-            added.append(Slot(cast("Responder", responder), place, uses))
+            required = not (isinstance(responder, Reply | Improvised) and responder.may_be_unused)
+            added.append(Slot(cast("Answering", responder), place, uses, required=required))
         self.slots += added
         self._functions += sum(slot.is_function for slot in added)
         return added
@@ -202,11 +201,15 @@ class Script:
                 return slot
         return None
 
-    def add(self, responders: Iterable[object]) -> list[tuple[Queue, Slot]]:
+    def add(self, responders: Iterable[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
         """Append replies in order, and recordings as queues; return the new slots with their queues.
 
-        Raises ReplyError as `Queue.add` does.
+        Raises ReplyError as `Queue.add` does; then nothing was added.
         """
+        responders = [*each_reply(responders)]
+        for responder in responders:
+            if not isinstance(responder, Replies):
+                check_responder(responder, f"{by}: " if by else "")
         added: list[tuple[Queue, Slot]] = []
         for responder in responders:
             if isinstance(responder, Replies):
@@ -260,6 +263,16 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
         rows.append((len(misses), queue.where(slot) + slot.summary, state))
     rows.sort(key=lambda row: row[0])
     return [(what, state) for _, what, state in rows]
+
+
+def scripted_in_short(script: Script) -> list[str]:
+    """Return how many replies are scripted and left, and what else the script has; an empty list if it is empty."""
+    slots = [slot for queue, slot in script.slots() if queue is not script.fallback]
+    uses = [slot.uses or 1 for slot in slots]
+    left = sum(max(0, count - len(slot.used_by)) for slot, count in zip(slots, uses, strict=True))
+    replies = sum(uses)
+    parts = [f"{replies} scripted repl{'ies' if replies > 1 else 'y'}, {left} left"] if slots else []
+    return [*parts, *(f"always {slot.summary}" for slot in script.fallback.slots)]
 
 
 def _used(slot: Slot) -> str:

@@ -6,11 +6,12 @@ They are defined in two tables: `order.ORDER_FAULTS`, except those in NOT_SENDAB
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from converse_harness.faults.model import Fault
+from converse_harness.faults.model import Fault as Fault
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.faults.response import RESPONSE_FAULTS
+from converse_harness.imports import no_such_name
 
 __all__ = [
     "bad_crc",
@@ -65,6 +66,17 @@ __all__ = [
     "unknown_event",
     "wrong_content_length",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+
+    def __getattr__(name):
+        raise no_such_name(__name__, name, __dir__)
+
 
 NOT_SENDABLE: Final[Mapping[str, str]] = {
     "no_events": "empty_200 is the same on the wire",

@@ -18,7 +18,7 @@ from converse_harness.intercept.boto import ask, errors_of_botocore, outlasts, p
 from converse_harness.intercept.capture import forwarding
 from converse_harness.intercept.exchange import TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured, with_capturing_content
-from converse_harness.intercept.guard import raise_blocked
+from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.reader import ResponseReader
@@ -36,7 +36,11 @@ def hold_call(original: Any) -> Any:
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
         held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
-            return await original(self, request_dict, operation_model)
+            try:
+                return await original(self, request_dict, operation_model)
+            except Exception as error:
+                refuse_unsigned(error, self.host)
+                raise
         before = CURRENT_CALL.get()
         try:
             CURRENT_CALL.set(held)

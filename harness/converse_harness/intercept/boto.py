@@ -29,7 +29,7 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.capture import CapturingBody, forwarding
 from converse_harness.intercept.exchange import CallExchange, OpenFake, TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured
-from converse_harness.intercept.guard import raise_blocked
+from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
@@ -56,7 +56,11 @@ def hold_call(original: Any) -> Any:
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
         held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
-            return original(self, request_dict, operation_model)
+            try:
+                return original(self, request_dict, operation_model)
+            except Exception as error:
+                refuse_unsigned(error, self.host)
+                raise
         before = CURRENT_CALL.get()
         try:
             CURRENT_CALL.set(held)

@@ -27,13 +27,20 @@ ENDPOINTS: Final = (
 )
 """The environment variables from which AWS's SDKs, the AI SDK and litellm read a Bedrock endpoint."""
 
-ACCOUNT: Final = {
+KEYS: Final = {
     "AWS_ACCESS_KEY_ID": ACCESS_KEY,
     "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
     "AWS_SESSION_TOKEN": "",
     "AWS_REGION": REGION,
     "AWS_DEFAULT_REGION": REGION,
+    "AWS_REGION_NAME": REGION,
     "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""Dummy keys and regions, under the names that AWS's SDKs and litellm read. No client queries the instance metadata
+service."""
+
+ACCOUNT: Final = {
+    **KEYS,
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
     "AWS_USE_FIPS_ENDPOINT": "false",
     "AWS_USE_DUALSTACK_ENDPOINT": "false",

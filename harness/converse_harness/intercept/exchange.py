@@ -60,6 +60,11 @@ class BlockingFake(Protocol):
         ...
 
     @property
+    def attempts(self) -> int | None:
+        """The most attempts of a botocore client at one call; None for what the client is set to."""
+        ...
+
+    @property
     def records(self) -> bool:
         """Whether calls may go to the real service. If so, connections are not blocked, and keys and waits are real."""
         ...
@@ -106,6 +111,11 @@ class RefusingFake:
         """Whether clients of `behind` really sleep between retries."""
         return self.behind is not None and self.behind.sleeps
 
+    @property
+    def attempts(self) -> int | None:
+        """The most attempts of a client of `behind` at one call; None for what the client is set to."""
+        return None if self.behind is None else self.behind.attempts
+
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
         """Refuse the call: report a BlockedConnection to `behind`, and raise it."""
         raise refuse(self, self.message)
@@ -123,7 +133,7 @@ class RefusingFake:
 
 GIVE_ENVIRON: Final = (
     "A fake answers in its own process only. Give the child the loopback server: use the fixture `converse_server` and "
-    "put `fake.environ` into the child's environment"
+    "put `fake.environ` into the child's environment.   More: converse-harness docs guard children"
 )
 FORKED = (
     "a call to Bedrock from process {child}, which was forked from process {parent} while a converse-harness fake was "
@@ -132,12 +142,13 @@ FORKED = (
 CLOSED_MEANWHILE = (
     "a call to Bedrock that began while a converse-harness fake was open made another attempt after that fake had "
     "closed. It is refused, because the next stop would be the network. Let the call end inside the `with` block (join "
-    "its thread, await its task), or open the fake around all of it"
+    "its thread, await its task), or open the fake around all of it.   More: converse-harness docs guard"
 )
 OUTLIVED = (
     "thread {name!r} made a call to Bedrock after the converse-harness fake under which it was started (or called) had "
     "closed, and no other fake is open. It is refused, because the next stop would be the network. Join the thread "
-    "inside the `with` block or the test, or open a new fake for what it still does"
+    "inside the `with` block or the test, or open a new fake for what it still does.   More: converse-harness docs "
+    "guard children"
 )
 
 

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import threading
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
-from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
+from typing import ClassVar, Final, Literal, Self, TypedDict
 from weakref import WeakSet
 
-from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
-from converse_harness.endpoint import Endpoint, Handler
+from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.condition import Condition, Pattern
+from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.conversation import HistoryLevel
-from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
+from converse_harness.endpoint.expected import is_expected
+from converse_harness.endpoint.failure_texts import shortened, transcript, unused_replies
+from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.rewrites import CacheSummary
-from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.errors import (
-    BlockedConnection,
-    FakeNotOpenWarning,
-    RefusedRequest,
-    ReplyError,
-    UnexpectedCall,
-    UnusedReplies,
-)
-from converse_harness.faults.model import Transport
+from converse_harness.endpoint.script import Replies, scripted_in_short
+from converse_harness.endpoint.settings import check_settings
+from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall
 from converse_harness.intercept import observers
 from converse_harness.intercept.children import refused
-from converse_harness.intercept.scripted import Scripted, When
+from converse_harness.intercept.clients import KEYS
+from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter
-from converse_harness.reply.improvised import improvised
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -52,17 +45,11 @@ class Settings(TypedDict, total=False):
     keep_calls: int | None
     models: Mapping[str, str] | None
     cache_minimum: int | None
+    attempts: int | None
 
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
-
-_NOT_OPEN: Final = (
-    "{fake} is scripted and answers nobody: clients reach the service itself. Open it first, `with fake_converse() as "
-    "fake:`, and script it in there; or give the replies to fake_converse(...)."
-)
-
-_STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
 
 def open_fakes() -> dict[Fake, int]:
@@ -75,13 +62,14 @@ def times_opened() -> int:
     return _times_opened
 
 
-class Fake:
+class Fake(Scripting):
     """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
 
     Use it in `with` or `async with`. Leaving the block raises UnexpectedCall, RefusedRequest or UnusedReplies, unless
     `unexpected` or `unused` is "allow". `rules` is the level at which Bedrock's rules for requests are enforced. For a
     request that changes an earlier answer of the model, `history` "note" adds a note, "fail" raises ChangedHistory, and
-    "off" does nothing. `sleeps` makes clients really sleep between retries. `seed` changes every id and padding length.
+    "off" does nothing. `sleeps` makes clients really sleep between retries. `attempts` is the most attempts of a
+    botocore client at one call; None means what the client is set to. `seed` changes every id and padding length.
     `calls` keeps the last `keep_calls` calls; None keeps all.
     `models` maps globs of model ids to the ids of models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`.
     `cache_minimum` is the minimum of tokens for a cached prompt; None means each model's own minimum. Each transport
@@ -91,8 +79,8 @@ class Fake:
     where = ""
     """The text after the class name in the repr and in report headings, such as " (httpx)"."""
 
-    transport: ClassVar[Transport | None] = None
-    """The transport by which clients reach this fake; None in this base class, which opens no transport."""
+    made_by: ClassVar[str] = "Fake"
+    """The name of the public function that creates objects of this class; error messages contain it."""
 
     def __init__(
         self,
@@ -106,12 +94,12 @@ class Fake:
         keep_calls: int | None = None,
         models: Mapping[str, str] | None = None,
         cache_minimum: int | None = None,
+        attempts: int | None = None,
     ) -> None:
-        for name, value in (("unused", unused), ("unexpected", unexpected)):
-            if value not in _STRICTNESS:
-                raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
+        given = {"seed": seed, "unused": unused, "unexpected": unexpected, "sleeps": sleeps, "rules": rules}
+        more = {"history": history, "keep_calls": keep_calls, "models": models, "cache_minimum": cache_minimum}
+        check_settings({**given, **more, "attempts": attempts}, self.made_by)
         self.endpoint = Endpoint(
-            *replies,
             seed=seed,
             rules=rules,
             history=history,
@@ -120,8 +108,12 @@ class Fake:
             models=models,
             cache_minimum=cache_minimum,
         )
+        self.endpoint.check(*replies)
+        self.endpoint.script.add(replies, by=self.made_by and f"{self.made_by}()")
         self._writer: SessionWriter | None = None
         self._sleeps = sleeps
+        self.attempts = attempts
+        """The most attempts of a botocore client at one call; None for what the client is set to."""
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
         self._told: set[int] = set()
@@ -130,105 +122,32 @@ class Fake:
         self.lock = threading.RLock()
         self._stack = ExitStack()
 
-    # Methods for tests: scripting
-
-    def script(self, *replies: Responder | Replies) -> Scripted:
-        """Append replies and recordings. Replies are used in order; a recording answers the requests in it.
-
-        Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
-        """
-        self.endpoint.check(*replies)
-        self._warn_if_not_open()
-        with self.lock:
-            return Scripted(self.endpoint, self.lock, self.endpoint.script.add(replies))
-
-    def when(
-        self,
-        predicate: Callable[[Call], object] | None = None,
-        *,
-        model: Pattern | None = None,
-        operation: str | None = None,
-        last_user_text: Pattern | None = None,
-        system: Pattern | None = None,
-        tool: Pattern | None = None,
-        turn: int | None = None,
-    ) -> When:
-        """Return a When for replies to the calls that meet all conditions. The first `when` that matches applies.
-
-        A string is a glob that must match the whole text; a compiled pattern may match anywhere in the text. `tool`
-        is met if the name of any tool matches. `turn` counts the model's answers in the conversation from 1. Raises
-        ReplyError without any condition.
-        """
-        condition = Condition(
-            predicate=predicate,
-            model=model,
-            operation=operation,
-            last_user_text=last_user_text,
-            system=system,
-            tool=tool,
-            turn=turn,
-        )
-        self._warn_if_not_open()
-        with self.lock:
-            return When(self.endpoint, self.lock, self.endpoint.script.when(condition))
-
-    def always(self, reply: Responder) -> None:
-        """Answer all calls that no other reply answers, any number of times. The last `always` replaces others."""
-        self.endpoint.check(reply)
-        self._warn_if_not_open()
-        with self.lock:
-            queue = self.endpoint.script.fallback
-            before = tuple(queue.slots)
-            queue.add([reply], endless=True)
-            queue.remove(before)
-
-    def improvise(self, *, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> None:
-        """Answer every call that nothing else answers with `reply.improvised`: each offered tool once, then a text.
-
-        The arguments are those of `reply.improvised`. Raises ReplyError for a wrong one.
-        """
-        self.always(improvised(seed=seed, tools=tools, at_once=at_once))
-
-    def on_operation(self, name: str, handler: Handler) -> None:
-        """Set the handler for an operation other than Converse and ConverseStream, for example `InvokeModel`.
-
-        Operations of Bedrock's control plane, such as `GetInferenceProfile`, are possible too. `handler` takes the Call
-        and returns the members of the operation's output, or a Reply that is an error. Raises ReplyError for an
-        operation that answers with a stream of events, and for a name that is neither an operation of Bedrock Runtime
-        nor of the control plane.
-        """
-        refused = no_handler(name)
-        if refused is not None:
-            raise ReplyError(refused)
-        bedrock.check_operation(name)
-        with self.lock:
-            self.endpoint.handlers[name] = handler
-
-    def _warn_if_not_open(self) -> None:
-        if self.transport is not None and self._state != "open":
-            warnings.warn(_NOT_OPEN.format(fake=self), FakeNotOpenWarning, stacklevel=3)
-
     # Methods for tests: inspection
 
     @property
-    def calls(self) -> list[Call]:
-        """All calls so far, but at most the last `keep_calls` calls. Each retry is a separate Call."""
-        return list(self.endpoint.calls)
+    def calls(self) -> Calls:
+        """The calls so far that asked a model for an answer (Converse, ConverseStream). Each retry is a separate Call.
+
+        `calls.all` contains the calls of every operation, `calls.of("CountTokens")` those of one. At most the last
+        `keep_calls` calls of all are kept.
+        """
+        return Calls(list(self.endpoint.calls))
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Dummy keys and a region, for clients that look for their own in the environment before they call.
+
+        Nothing sets them by itself: `mock.patch.dict(os.environ, fake.environ)`. There is no endpoint URL, because
+        clients of this process need none.
+        """
+        return dict(KEYS)
 
     @property
     def cache(self) -> CacheSummary:
         """The calls' use of the prompt cache: tokens read and written, and prefixes that were written again."""
         with self.lock:
             self.endpoint.cache.settle()
-            return CacheSummary(self.calls, self._note)
-
-    def later(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Advance the fake's own clock by this duration, so that cached prefixes expire.
-
-        Raises ReplyError unless the duration is more than 0.
-        """
-        with self.lock:
-            self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
+            return CacheSummary(list(self.endpoint.calls), self._note)
 
     def _note(self, note: Note) -> None:
         if note.kind not in [each.kind for each in self.endpoint.notes]:
@@ -242,7 +161,7 @@ class Fake:
     @property
     def transcript(self) -> str:
         """List every call with its request, its answer and each event with its time; secrets are masked."""
-        return shortened(transcript(self.calls))
+        return shortened(transcript(self.calls.all))
 
     def check(self, error: BaseException | None = None) -> None:
         """Raise the problems that must fail the test.
@@ -272,7 +191,7 @@ class Fake:
         self._noted += len(notes)
         hand_in(notes)
         if problems and error not in problems:
-            raise problems[0] from error
+            raise problems[0] from problems[0].__cause__ or error
 
     def failures(self) -> list[Exception]:
         """Return all problems that must fail the test; unused replies are last. A later `check` still raises them."""
@@ -284,7 +203,7 @@ class Fake:
         replacement = observers.replacements[-1]
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
-        return [UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))] if unused else []
+        return [unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else []
 
     # Methods for transports
 
@@ -317,6 +236,8 @@ class Fake:
                 return self.endpoint.fail(call, error)
             forwards = slot is None and call.operation not in self.endpoint.handlers
             forwarded = self._writer.forward(call, request) if self._writer is not None and forwards else None
+            if forwarded is not None and call.refusal is not None:  # Bedrock itself refuses it
+                is_expected(self.endpoint.expected, call, call.refusal)
         for watcher in observers.watchers:
             watcher(self.endpoint, call)
         return self.endpoint.answer(call, slot) if forwarded is None else forwarded
@@ -336,7 +257,7 @@ class Fake:
         If `call` is None, the wait is added to the last failed call that has no wait yet.
         """
         if call is None:
-            calls = reversed(self.calls)
+            calls = reversed(self.calls.all)
             call = next((each for each in calls if each.response is None and not each.answered.waited), None)
         if call is not None:
             call.answered.waited += seconds
@@ -396,4 +317,22 @@ class Fake:
         return "open" if self in _open else "closed" if self._was_open else "not open"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}{self.where}, {self._state}, {len(self.calls)} calls>"
+        calls = self.calls
+        beside = len(calls.all) - len(calls)
+        parts = [self._state, f"{len(calls)} call{'s' * (len(calls) != 1)}{f' (and {beside} in .all)' * bool(beside)}"]
+        parts += [*map(str, scripted_in_short(self.endpoint.script)), *sorted(self.endpoint.handlers)]
+        if self.endpoint.problems:
+            parts.append(f"{len(self.endpoint.problems)} problem{'s' * (len(self.endpoint.problems) > 1)}")
+        return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_TRANSPORTS]
+
+
+_FOR_TRANSPORTS: Final = frozenset(
+    (
+        *("block", "check_problems", "exchange", "fresh", "lock", "made_by", "records", "runs_functions"),
+        *("take_turns_with", "transport", "waited", "where", "writer"),
+    )
+)
+"""The names without an underscore that other modules of the project use, and tests do not."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 import sys
 import threading
 from inspect import currentframe
-from traceback import walk_stack
+from traceback import walk_stack, walk_tb
 from typing import Any, Final
 
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.hosts import host_of, is_bedrock_host, text
+from converse_harness.intercept.hosts import host_in, host_of, is_bedrock_host, text
 
 _SERVER: Final = (
     "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
@@ -41,7 +41,7 @@ _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.co
 _BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
     "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
-    "{transport}"
+    "{transport}.   More: converse-harness docs guard"
 )
 
 
@@ -76,6 +76,30 @@ def raise_blocked(error: Exception) -> None:
         seen = seen.__cause__ or seen.__context__
     if seen is not None:
         raise seen from None
+
+
+def refuse_unsigned(error: Exception, endpoint: str) -> None:
+    """Raise BlockedConnection if `check` refuses the endpoint's host and botocore failed to sign a request to it.
+
+    `error` is what botocore raised: it found no keys or could not load them, so it wrote no request that `check` sees.
+    """
+    if _came_from_signer(error):
+        try:
+            check(host_in(endpoint))
+        except BlockedConnection as blocked:
+            raise blocked from None
+
+
+def _came_from_signer(error: Exception) -> bool:
+    """Whether botocore's signer raised the error. The signer also calls hooks of users, whose errors do not count."""
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    since = next((number for number, name in enumerate(modules) if name in _SIGNERS), len(modules))
+    inside = [name for name in modules[since:] if name not in _SIGNERS]
+    return since < len(modules) and inside[:1] not in _HOOKS
+
+
+_SIGNERS: Final = ("botocore.signers", "aiobotocore.signers")
+_HOOKS: Final = (["botocore.hooks"], ["aiobotocore.hooks"])
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:

@@ -60,6 +60,7 @@ class HttpxFake(Fake):
 
     where = " (httpx)"
     transport = "httpx"
+    made_by = "HttpxFake"
 
     def _warn_if_not_open(self) -> None:
         """Do nothing. No warning is needed: a client with the transport of a closed fake gets a BlockedConnection."""

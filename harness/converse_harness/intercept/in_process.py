@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Final, TypeVar, Unpack, cast
+from typing import Any, Final, TypeVar, Unpack, cast
 
-from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Replies
+from converse_harness.endpoint.settings import check_settings
 from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake, Settings
@@ -23,10 +25,10 @@ class BotoFake(Fake):
     """
 
     transport = "boto"
-    made_by: ClassVar[str] = "fake_converse"
-    """The name of the public function that creates objects of this class; error messages contain it."""
+    made_by = "fake_converse"
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._made = replies, settings
 
@@ -51,7 +53,8 @@ class BotoFake(Fake):
 def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> BotoFake:
     """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
 
-    The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `history`, `sleeps`.
+    The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `history`, `sleeps`, `attempts`,
+    `keep_calls`, `models`, `cache_minimum`. Raises ReplyError for a wrong one.
 
     >>> import botocore.session
     >>> from converse_harness import fake_converse

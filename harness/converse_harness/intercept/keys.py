@@ -17,7 +17,8 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
-"""True while a Bedrock client is being created under a fake. During this time, no credentials are looked up."""
+"""True while a Bedrock client is being created under a fake or under the guard of a session. During this time, no
+credentials are looked up."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -105,7 +106,7 @@ def _dummy_token() -> Any:
 
 
 class DeferredCredentials:
-    """The credentials of a client that was created under a fake.
+    """The credentials of a client that was created under a fake or under the guard of a session.
 
     They look up the session's real credentials only when a call to the real service needs them. Therefore a client that
     only calls a fake never runs the credential chain and never contacts a metadata service. The same client can call
@@ -116,7 +117,8 @@ class DeferredCredentials:
         self._session = session
 
     def _resolve(self) -> Any:
-        return DummyCredentials() if registry.blocking_fake() is not None else self._session.get_credentials()
+        dummies = CREATING.get() or registry.blocking_fake() is not None
+        return DummyCredentials() if dummies else self._session.get_credentials()
 
     def get_frozen_credentials(self) -> Any:
         """Return the credentials for a signer; None if the session has none."""
@@ -195,7 +197,8 @@ async def _awaitable(value: object) -> object:
 def create_without_keys(original: Any) -> Any:
     """Replace `create_client` of botocore's or aiobotocore's session.
 
-    Under a fake, the replacement creates Bedrock clients even if no credentials and no region are configured.
+    Under a fake, the replacement creates Bedrock clients even if no credentials and no region are configured. Under the
+    guard of a session, it creates them even if no credentials can be loaded, so that the guard sees their requests.
     """
     is_async = _is_async(original)
 
@@ -226,13 +229,15 @@ async def _created(client: Awaitable[Any]) -> Any:
 
 
 def _bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Bind the arguments of `create_client` to its parameters, and add a default region if none is configured.
+    """Bind the arguments of `create_client` to its parameters. Under a fake, add a default region if there is none.
 
-    Return None if no fake is open, or if the client is not for a Bedrock service.
+    Return None if calls to Bedrock are allowed, or if the client is not for a Bedrock service.
     """
-    if registry.blocking_fake() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
+    if registry.closing() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return None
     bound = signature(original).bind(session, *args, **kwargs)
+    if registry.blocking_fake() is None:
+        return bound  # the guard of a session answers no request
     given = (bound.arguments.get("config"), session.get_default_client_config())
     regions = [bound.arguments.get("region_name"), *(getattr(config, "region_name", None) for config in given)]
     if not any(regions) and session.get_config_variable("region") is None:

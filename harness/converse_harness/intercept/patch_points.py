@@ -19,6 +19,7 @@ _RESPONSE = ("self", "url", "status_code", "headers", "raw")
 _ATTEMPT = ("self", "request", "operation_model", "context")
 _SIGN = ("self", "signing_name", "region_name", "signature_version", "request_credentials", "...")
 _CLIENT = ("self", "service_name", "region_name", "config", "...")
+_RETRY = ("self", "attempts", "operation_model", "request_dict", "response", "caught_exception")
 _BUCKET = ("self", "amount", "block")
 _QUOTA = ("self", "capacity_amount")
 _AIO_SLEEP = ("self", "sleep_amount")
@@ -64,9 +65,11 @@ POINTS = (
     Point("aiobotocore.session", "AioSession._create_client", _CLIENT, "keys.create_without_keys"),
     Point("aiobotocore.utils", "AioIMDSRegionProvider.provide", _ME, "keys.know_no_region"),
     # Waits and quotas of retries
+    _boto("botocore.endpoint", "Endpoint._needs_retry", _RETRY, "waits.with_attempts"),
     _boto("botocore.endpoint", "time", None, "waits.without_sleep"),
     _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, "waits.acquire_at_once"),
     _boto("botocore.retries.quota", "RetryQuota.acquire", _QUOTA, "waits.without_drain"),
+    Point("aiobotocore.endpoint", "AioEndpoint._needs_retry", _RETRY, "waits.with_attempts_async"),
     Point("aiobotocore.endpoint", "asyncio", None, "waits.without_call_waits"),
     Point(
         "aiobotocore.endpoint",

@@ -301,7 +301,7 @@ def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportEr
     return TransportError(
         f"cannot open a fake: {which} is not as expected. {where}: expected {expected}, found {found}. Nothing was "
         f"patched. Install a release of {library} that this converse-harness knows, or a newer converse-harness; if "
-        "another library replaced that attribute, start it after the fake is open"
+        "another library replaced that attribute, start it after the fake is open; `converse-harness doctor` names it"
     )
 
 

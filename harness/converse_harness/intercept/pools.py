@@ -181,6 +181,6 @@ def _stand_below() -> None:
     registry.stand_below(
         _AsParentsSay(
             f"a call to Bedrock from process {os.getpid()}, a worker that was started before the converse-harness fake "
-            f"that is open in the process that it works for. {GIVE_ENVIRON}, before it starts"
+            f"that is open in the process that it works for. Do this before the worker starts. {GIVE_ENVIRON}"
         )
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from converse_harness.intercept.httpx_transports import (
 )
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
-from converse_harness.recordings.matching import Match
+from converse_harness.recordings.matching import Match, MatchFunction
 from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 
@@ -40,8 +40,9 @@ class Recorder(BotoFake):
         path: str | Path,
         *,
         mode: Mode | str = "all",
-        match: Match = "shape",
+        match: Match | MatchFunction = "shape",
         pace: float | str = 0.0,
+        ignore: Collection[str] = (),
         failed: Failed | str = "aside",
         upstream: str = "",
         redaction: Redaction | None = None,
@@ -51,12 +52,21 @@ class Recorder(BotoFake):
         self.path = Path(path)
         self.saved: Path | None = None
         known: Mode = one_of("mode", mode, MODES)
-        self._session = partial(open_session, self.path, known, match=match, pace=pace, redaction=redaction)
+        self._session = partial(
+            open_session, self.path, known, match=match, pace=pace, ignore=ignore, redaction=redaction
+        )
         self._failed: Failed = one_of("failed", failed, FAILED)
         self._kept = True
         self._upstream = upstream
         self._again = partial(
-            Recorder, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, redaction=redaction
+            Recorder,
+            mode=mode,
+            match=match,
+            pace=pace,
+            ignore=ignore,
+            failed=failed,
+            upstream=upstream,
+            redaction=redaction,
         )
 
     def fresh(self, test: str = "") -> Recorder:
@@ -127,16 +137,17 @@ class Recorder(BotoFake):
         super().__exit__(kind, error, trace)
 
     def __repr__(self) -> str:
-        return f"<Recorder, {self._state}, {len(self.calls)} calls to {self.path}>"
+        return f"<Recorder, {self._state}, {len(self.endpoint.calls)} calls to {self.path}>"
 
 
 def record(
     path: str | Path,
     *,
-    mode: Mode | str = "all",
-    match: Match = "shape",
+    mode: Mode = "all",
+    match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
-    failed: Failed | str = "aside",
+    ignore: Collection[str] = (),
+    failed: Failed = "aside",
     upstream: str = "",
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],
@@ -148,7 +159,7 @@ def record(
     For clients that call other hosts, use the recorder's methods `httpx_transport` and `httpx_async_transport`.
 
     `mode` is "all" (record everything and replace the file), "new_episodes" (play what matches, record the rest),
-    "once" (record if there is no file) or "none" (only play). `match` and `pace` are the arguments of `recording`.
+    "once" (record if there is no file) or "none" (only play). `match`, `pace` and `ignore` are those of `recording`.
     `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (for `trip.jsonl`:
     in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). Account ids and the signatures of URLs are
     always replaced; `redaction` contains further replacements. Any other secret is replaced by `***`, and a
@@ -175,5 +186,13 @@ def record(
     """
     check_parentheses(path, Recorder.made_by)
     return Recorder(
-        path, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, redaction=redaction, **settings
+        path,
+        mode=mode,
+        match=match,
+        pace=pace,
+        ignore=ignore,
+        failed=failed,
+        upstream=upstream,
+        redaction=redaction,
+        **settings,
     )

@@ -8,10 +8,11 @@ from types import TracebackType
 from typing import Self
 
 from converse_harness.endpoint import Endpoint
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.failure_texts import unused_replies
-from converse_harness.endpoint.script import Queue, Responder, Slot
-from converse_harness.errors import UnusedReplies
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Queue, Slot
+from converse_harness.secrets import mask
 
 Lock = AbstractContextManager[object]
 """Type of the lock that protects a script while it changes."""
@@ -31,10 +32,10 @@ class Scripted:
         self._slots = [slot for _, slot in added]
 
     @property
-    def calls(self) -> list[Call]:
-        """The calls that these replies answered."""
+    def calls(self) -> Calls:
+        """The calls that these replies answered, of any operation."""
         numbers = {number for slot in self._slots for number in slot.used_by}
-        return [call for call in list(self._endpoint.calls) if call.number in numbers]
+        return Calls([call for call in list(self._endpoint.calls) if call.number in numbers], only=None)
 
     @property
     def unused(self) -> int:
@@ -49,11 +50,19 @@ class Scripted:
     ) -> None:
         with self._lock:
             left = [slot for slot in self._slots if slot.unused]
-            message = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else ""
+            unused = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else None
             for queue in self._queues:
                 queue.remove(self._slots)
-        if message and error is None:
-            raise UnusedReplies(message)
+        if unused is not None and error is None:
+            raise unused
+
+    def __repr__(self) -> str:
+        total = sum(slot.uses or 1 for slot in self._slots)
+        what = ", ".join(slot.summary for slot in self._slots[:3]) + ", ..." * (len(self._slots) > 3)
+        return mask(f"<{total} scripted repl{'y' if total == 1 else 'ies'}, {self.unused} must still be used: {what}>")
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
 
 
 class When:
@@ -71,10 +80,21 @@ class When:
         """
         self._endpoint.check(*replies)
         with self._lock:
-            return Scripted(self._endpoint, self._lock, [(self._queue, slot) for slot in self._queue.add(replies)])
+            return Scripted(
+                self._endpoint,
+                self._lock,
+                [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")],
+            )
 
     def always(self, reply: Responder) -> None:
         """Answer all of these calls with one reply."""
         self._endpoint.check(reply)
         with self._lock:
-            self._queue.add([reply], endless=True)
+            self._queue.add([reply], endless=True, by="when().always()")
+
+    def __repr__(self) -> str:
+        count = len(self._queue.slots)
+        return f"<{self._queue.condition}: {count or 'no'} repl{'y' if count == 1 else 'ies'}>"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]

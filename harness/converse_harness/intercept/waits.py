@@ -1,10 +1,10 @@
-"""While a fake is open, skip the waits before retries and do not use up retry quotas."""
+"""While a fake is open: skip waits before retries, do not use up retry quotas, and limit attempts to the setting."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.registry import CURRENT_CALL
@@ -125,3 +125,34 @@ def without_drain(original: Any) -> Any:
         return original(self, capacity_amount) if held is None or held.records else True
 
     return acquire
+
+
+_SPENT: Final = 1_000_000
+"""A number of attempts at which every retry mode gives up."""
+
+
+def _counted(attempts: int) -> int:
+    """Return the number of attempts so far, as the client's retry rules must see it."""
+    held = CURRENT_CALL.get()
+    most = None if held is None or held.records else held.entry.responder.attempts
+    return attempts if most is None or attempts < most else _SPENT
+
+
+def with_attempts(original: Any) -> Any:
+    """Replace botocore's `Endpoint._needs_retry`: a client gives up after as many attempts as the fake's setting."""
+
+    @functools.wraps(original)
+    def _needs_retry(self: Any, attempts: int, *args: Any, **kwargs: Any) -> Any:
+        return original(self, _counted(attempts), *args, **kwargs)
+
+    return _needs_retry
+
+
+def with_attempts_async(original: Any) -> Any:
+    """Replace aiobotocore's `AioEndpoint._needs_retry` in the same way as `with_attempts` replaces botocore's."""
+
+    @functools.wraps(original)
+    async def _needs_retry(self: Any, attempts: int, *args: Any, **kwargs: Any) -> Any:
+        return await original(self, _counted(attempts), *args, **kwargs)
+
+    return _needs_retry

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
+from converse_harness.plugin.checks import settings_of
 from converse_harness.plugin.outcome import HOOKS, Hooks
-from converse_harness.plugin.settings import add_options, refuse_inside_given, settings_of
+from converse_harness.plugin.settings import add_options, refuse_inside_given
 
 if TYPE_CHECKING:
     from converse_harness.cases import Case
@@ -22,6 +23,92 @@ if TYPE_CHECKING:
     from converse_harness.server.listener import ConverseServer
 
 AnyFake = TypeVar("AnyFake", bound="Fake")
+
+# `pytest --fixtures` sorts fixtures by "path:line" as a text: in lines 10 to 99 they are listed in this order.
+
+
+@pytest.fixture
+def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
+    """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
+
+    Clients may be created before or after the fake, in any thread, with or without credentials and region. Script the
+    answers with `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; inspect
+    `converse.calls`. A test fails if it leaves replies unused or makes a call that is not scripted.
+    """
+    from converse_harness.intercept.in_process import BotoFake
+
+    yield from _fake_of_a_test(request, BotoFake)
+
+
+@pytest.fixture
+def converse_client(converse: Fake) -> Any:
+    """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
+    from converse_harness.intercept.clients import create_client, create_real_client
+
+    return create_real_client() if converse.records else create_client()
+
+
+@pytest.fixture
+def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
+    """A fake Bedrock that answers every httpx client that calls a Bedrock host; calls to other hosts pass through.
+
+    `converse_httpx.httpx_transport` and `.httpx_async_transport` are transports for a single client. Scripting and
+    checks work as in `converse`.
+    """
+    from converse_harness.intercept.httpx import HttpxFake
+
+    yield from _fake_of_a_test(request, HttpxFake)
+
+
+@pytest.fixture(scope="session")
+def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
+    """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
+
+    `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
+    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. A fake that a test leaves open is
+    closed at the test's end, and its problems fail the test.
+    """
+    from converse_harness.server.listener import ConverseServer
+
+    hooks = request.config.stash[HOOKS]
+    with ConverseServer() as server:
+        hooks.server = server
+        yield server
+        left = server.fakes
+        hooks.server = None
+    for fake in left:
+        fake.check()
+
+
+@pytest.fixture
+def converse_each_case(request: pytest.FixtureRequest) -> Case:
+    """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
+
+    The fake of the fixture `converse`, or of `converse_httpx` if the test uses this one instead, answers first with the
+    case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k overflow`
+    selects cases by name, and so does
+    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
+    A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.
+    """
+    from converse_harness.plugin.parameters import give_case
+
+    return give_case(request)
+
+
+@pytest.fixture(scope="session")
+def converse_model(request: pytest.FixtureRequest) -> str:
+    """The model id in the ini setting `converse_model`, for code under test that takes its model id from the test.
+
+    `pytest -o converse_model=us.anthropic.claude-opus-5` runs the same tests with another model.
+    """
+    model = str(request.config.getini("converse_model"))
+    if not model:
+        raise pytest.UsageError(
+            "the fixture converse_model returns the ini setting converse_model, which is not set. Add a model id to "
+            "the ini file, for example converse_model = us.anthropic.claude-sonnet-4-5-20250929-v1:0, or to the "
+            "command line: -o converse_model=MODEL."
+        )
+    return model
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -47,13 +134,30 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             add()
         return look_up(name, *where)
 
-    if look_up is None or session.config.getoption("showfixtures"):
+    if session.config.getoption("showfixtures") and session.config.get_verbosity() <= 0:
+        plugins.register(_MoreFixtures(), "converse_more_fixtures")
+    elif look_up is None or session.config.getoption("showfixtures"):
         add()
     else:
         manager.getfixturedefs = getfixturedefs
 
 
+_MORE_FIXTURES: Final = (
+    "converse-harness has 140 more fixtures with sample values (converse_message, converse_each_stop_reason, ...): "
+    "pytest --fixtures -v, or converse-harness docs samples"
+)
+
+
+class _MoreFixtures:
+    """Names the sample fixtures under the list of `pytest --fixtures`, which does not list 140 of them without -v."""
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print one line."""
+        terminalreporter.write_line(_MORE_FIXTURES)
+
+
 def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
+    __tracebackhide__ = True
     item: pytest.Item = request.node
     refuse_inside_given(item, str(request.fixturename))
     fake = kind(**settings_of(item))
@@ -64,86 +168,3 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
     finally:
         fake.close()
     fake.check_problems()  # problems that other fixtures caused after the test
-
-
-@pytest.fixture
-def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
-    """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
-
-    Clients may be created before or after the fake, in any thread, with or without credentials and region. Script the
-    answers with `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; inspect
-    `converse.calls`. A test fails if it leaves replies unused or makes a call that is not scripted.
-    """
-    from converse_harness.intercept.in_process import BotoFake
-
-    yield from _fake_of_a_test(request, BotoFake)
-
-
-@pytest.fixture
-def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
-    """A fake Bedrock that answers every httpx client that calls a Bedrock host; calls to other hosts pass through.
-
-    `converse_httpx.httpx_transport` and `.httpx_async_transport` are transports for a single client. Scripting and
-    checks work as in `converse`.
-    """
-    from converse_harness.intercept.httpx import HttpxFake
-
-    yield from _fake_of_a_test(request, HttpxFake)
-
-
-@pytest.fixture
-def converse_client(converse: Fake) -> Any:
-    """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
-    from converse_harness.intercept.clients import create_client, create_real_client
-
-    return create_real_client() if converse.records else create_client()
-
-
-@pytest.fixture(scope="session")
-def converse_model(request: pytest.FixtureRequest) -> str:
-    """The model id in the ini setting `converse_model`, for code under test that takes its model id from the test.
-
-    `pytest -o converse_model=us.anthropic.claude-opus-5` runs the same tests with another model.
-    """
-    model = str(request.config.getini("converse_model"))
-    if not model:
-        raise pytest.UsageError(
-            "the fixture converse_model returns the ini setting converse_model, which is not set. Add a model id to "
-            "the ini file, for example converse_model = us.anthropic.claude-sonnet-4-5-20250929-v1:0, or to the "
-            "command line: -o converse_model=MODEL."
-        )
-    return model
-
-
-@pytest.fixture
-def converse_each_case(request: pytest.FixtureRequest) -> Case:
-    """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
-
-    The fake of the fixture `converse` answers first with the case's replies and then with "OK.". The fixture's value is
-    the Case: `name`, `sentence`, `required`. `-k overflow` selects cases by name, and so does
-    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
-    A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.
-    """
-    from converse_harness.plugin.parameters import give_case
-
-    return give_case(request)
-
-
-@pytest.fixture(scope="session")
-def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
-    """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
-
-    `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
-    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. A fake that a test leaves open is
-    closed at the test's end, and its problems fail the test.
-    """
-    from converse_harness.server.listener import ConverseServer
-
-    hooks = request.config.stash[HOOKS]
-    with ConverseServer() as server:
-        hooks.server = server
-        yield server
-        left = server.fakes
-        hooks.server = None
-    for fake in left:
-        fake.check()

@@ -6,6 +6,8 @@ text. The rules still ask the model that the request names.
 
 from __future__ import annotations
 
+import textwrap
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -14,14 +16,19 @@ import pytest
 
 from converse_harness.endpoint.manner import has_manner, in_manner_of
 from converse_harness.endpoint.rehearsal_report import ReportLine
+from converse_harness.errors import RefusedRequest
+from converse_harness.intercept.observers import watching
 from converse_harness.plugin.chaos.own_failure import whole
-from converse_harness.plugin.lines import line_that_failed
+from converse_harness.plugin.lines import SOCKETS, line_that_asked, line_that_failed
 from converse_harness.plugin.passed import PassedTest, passed_tests
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.rerun import Rerun, unseen
 from converse_harness.plugin.watch import Watch, WatchedReply
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from converse_harness.endpoint import Endpoint
     from converse_harness.endpoint.call import Call
     from converse_harness.endpoint.rehearsal import RehearsalTarget
     from converse_harness.reply.reply import Reply
@@ -35,6 +42,9 @@ _MESSAGE: Final = 90
 _TESTS: Final = 5
 """How many tests that are not repeatable are named."""
 
+_WIDTH: Final = 110
+"""The width in which Bedrock's words of a refusal are wrapped."""
+
 _EXACT: Final = "with recorded answers, exact events or errors alone"
 
 
@@ -42,7 +52,7 @@ class AnsweredTest(NamedTuple):
     """What became of a test with the answers of the target at this index.
 
     `model_id` is the id whose answers were changed, "" for each that the target's pattern matches. `why` is the error,
-    or the reason; `line` is the line of the test that failed.
+    or the reason; `line` is the line of the test that failed. `refusal` is of the first call that was refused.
     """
 
     target: int
@@ -51,6 +61,24 @@ class AnsweredTest(NamedTuple):
     verdict: Literal["passes", "fails", "not repeatable", "left out"]
     why: str = ""
     line: str = ""
+    refusal: tuple[int, str, str, str] | tuple[()] = ()
+    """The number of the call, the rule, Bedrock's words, and the line of the user's code that asked."""
+
+
+class _Refusals:
+    """Watches the calls of a rerun for the first one that is refused; any thread may ask."""
+
+    def __init__(self, root: Path) -> None:
+        self.first: tuple[int, str, str, str] | tuple[()] = ()
+        self._root = root
+        self._thread = threading.get_ident()
+
+    def __call__(self, endpoint: Endpoint, call: Call) -> None:
+        refusal = call.refusal
+        if self.first or refusal is None or endpoint.rules in ("warn", "off"):
+            return
+        line = "" if endpoint.transport in SOCKETS else line_that_asked(self._thread, self._root)
+        self.first = call.number, refusal.rule.name, masked(refusal.message, set()), line
 
 
 class MannerWatch(Watch):
@@ -136,9 +164,12 @@ class AnswersHooks:
     ) -> AnsweredTest:
         if isinstance(plain, str):
             return result._replace(verdict="not repeatable", why=plain)
-        run = self._passed.run_changed(test.item, MannerWatch(target.stands_for, replaces), plain)
+        refusals = _Refusals(self._config.rootpath)
+        with watching(refusals):
+            run = self._passed.run_changed(test.item, MannerWatch(target.stands_for, replaces), plain)
         if run.passed:
             return result._replace(verdict="passes")
+        result = result._replace(refusal=refusals.first)
         if run.stopped:
             return result._replace(verdict="fails", why=f"it was ended after {run.seconds:.0f} s")
         if run.error is None:
@@ -185,8 +216,14 @@ class AnswersHooks:
         else:
             many = f"{len(tried) - len(failed)} of {len(tried)} test{'s' * (len(tried) != 1)}"
             yield ReportLine(f"{title}{many} {'passes' if len(tried) == 1 else 'pass'}", accepted=not failed)
+        if any(each.refusal for each in failed):
+            yield ReportLine(
+                "    The requests above follow the answers of the script. Here the tests send back other answers, and "
+                "the model that the request names refuses them:"
+            )
         for each in failed:
             yield ReportLine("    " + "  ".join(part for part in (each.test, each.why, each.line) if part))
+            yield from _refused(each)
         named = [f"{each.test} ({each.why})" for each in results if each.verdict == "not repeatable"]
         more = [f"and {len(named) - _TESTS} more"] if len(named) > _TESTS else []
         if named:
@@ -197,8 +234,22 @@ class AnswersHooks:
             yield ReportLine(f"    not run again: {reasons}")
 
 
+def _refused(test: AnsweredTest) -> Iterator[ReportLine]:
+    """Yield the rule that refused a call of the test, the line that asked, and Bedrock's words, none of them cut."""
+    if test.refusal:
+        number, rule, words, line = test.refusal
+        yield ReportLine(f"      {rule} refuses call {number}" + (f", asked by {line}" if line else ""))
+        for part in textwrap.wrap(words, _WIDTH, break_long_words=False, break_on_hyphens=False):
+            yield ReportLine(f"        {part}")
+
+
 def _told(error: BaseException) -> str:
-    """The error's name and the first line of its message; of a failed assertion only the message."""
+    """The error's name and the first line of its message; of a failed assertion only the message.
+
+    Of a refused request only the name, because the report has its message whole.
+    """
+    if isinstance(error, RefusedRequest):
+        return type(error).__name__
     message = masked(str(error).strip(), set()).partition("\n")[0]
     if len(message) > _MESSAGE:
         message = f"{message[:_MESSAGE].rstrip()}..."

@@ -15,6 +15,9 @@ from typing import Final
 
 import converse_harness
 
+SOCKETS: Final = ("server", "asgi")
+"""The transports whose clients may be in another process; the line of code that asked is not known."""
+
 _INSTALLED: Final = ("site-packages", "dist-packages")
 
 _OTHERS_CODE: Final = (
@@ -45,7 +48,7 @@ def line_that_failed(error: BaseException, test_file: Path, root: Path) -> str:
     """
     passed = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     own = [each for each in passed if Path(each[0]) == test_file][-1:]
-    innermost = [each for each in passed if _is_users(each[0])][-1:]
+    innermost = [each for each in passed if is_users(each[0])][-1:]
     lines = [_shown(*each, root) for each in dict.fromkeys((*own, *innermost))]
     return ", raised in ".join(lines)
 
@@ -56,13 +59,14 @@ def _shown(file: str, line: int, root: Path) -> str:
 
 
 def _user_frame(frame: FrameType | None) -> FrameType | None:
-    while frame is not None and not _is_users(frame.f_code.co_filename):
+    while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
 @lru_cache(4096)
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Whether a file is the user's: neither installed, nor part of Python or of converse-harness."""
     path = Path(file)
     return (
         path.is_absolute() and not any(part in _INSTALLED for part in path.parts) and not file.startswith(_OTHERS_CODE)

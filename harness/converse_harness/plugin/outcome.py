@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.plugin import settings
+from converse_harness.plugin import checks, settings
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -76,8 +76,7 @@ class Hooks:
         notes = sys.modules.get("converse_harness.notes")  # loaded only if an outer pytest run has used it
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
-        for name in ("patches", "notes"):
-            settings.chosen(config, name)
+        checks.check_run(config)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
         # The Tally registers the recordings of all tests. It is needed if tests may record, or if unused recordings may
@@ -174,7 +173,10 @@ class Hooks:
         return (yield from self._guarded())
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Open the recording of a test with the marker `converse_recording`: after skip marks, before any fixture."""
+        """Check the marker `converse`, and open the recording of a test: after skip marks, before any fixture."""
+        __tracebackhide__ = True
+        if item.get_closest_marker("converse") is not None:
+            checks.check_marker(item)
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -205,10 +207,10 @@ class Hooks:
         """Check the fakes after the test function. A problem fails the call phase, and not also the teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
-            self._recording.answer()  # for a test without function-scoped fixtures
+            self._recording.call_begins()  # opens a fake for a test without function-scoped fixtures
         before = settings.open_fakes()
         if self.server is not None:
-            self.server.settings = settings.settings_of(item)
+            self.server.settings = checks.settings_of(item)
             self.server.recent.clear()
         try:
             result = yield from self._guarded()
@@ -222,11 +224,8 @@ class Hooks:
         return result
 
     def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
-        """Raise the problem that the fakes found, if any.
-
-        If the test called only Converse although its case needs a stream, the test is skipped, unless it failed for a
-        reason other than unused replies.
-        """
+        """Raise the problem that the fakes found, if any. Skip a test of Converse whose case needs a stream."""
+        __tracebackhide__ = True
         said = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
             from converse_harness.errors import UnusedReplies
@@ -235,7 +234,9 @@ class Hooks:
             if isinstance(said or error, UnusedReplies | None):
                 skip_where_only_streams(item)
         if said is not None and not isinstance(error, pytest.xfail.Exception):
-            raise said  # pytest shows at least one frame; of our frames, a failure shows only this one
+            from converse_harness.plugin.frames import fail
+
+            fail(said, error, full=bool(item.config.getoption("fulltrace", False)), test=getattr(item, "obj", None))
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
         """Check all fakes, and return the last problem that must fail the test; None if there is none.
@@ -306,7 +307,7 @@ class Hooks:
         """Store in the RecordingRun whether the phase passed, and add advice to errors about missing credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
-            recording.advise(call.excinfo.value)
+            recording.advise(call, call.excinfo.value)
         report = yield
         # The recording of a test that fails as expected (xfail) is valid.
         if recording is not None and not report.passed and not hasattr(report, "wasxfail"):
@@ -378,10 +379,10 @@ class Hooks:
                 registry.drop_patches(self)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print notes, verdicts of contracts, and the connection that the guard blocked outside of tests."""
+        """Print notes, verdicts of contracts, stale requests, and what the guard blocked outside of tests."""
         reports = [report for each in terminalreporter.stats.values() for report in each]
         properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
-        if not properties.isdisjoint({settings.NOTE, settings.VERDICT}):
+        if not properties.isdisjoint({settings.NOTE, settings.STALE, settings.VERDICT}):
             from converse_harness.plugin.report import summarise
 
             summarise(terminalreporter, reports)

@@ -89,12 +89,24 @@ def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.Fixt
 _ONLY_STREAMS: Final = """\
 {name}: only a stream can be so, and all that was called is Converse, which answers with one whole body."""
 
+_TRANSPORTS: Final = ("converse", "converse_httpx", "converse_server")
+
+_WHICH_FAKE: Final = """\
+`converse_each_case` adds the replies of a case to the fake of `converse`, or of `converse_httpx`;
+the test uses {names}. Use one of these two alone, or add the replies yourself:
+
+    from converse_harness.cases import CASES
+
+    @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+    def test_it(case, {last}):
+        {opened}(*case.replies, ...)   More: converse-harness docs trouble all-of-it-the-catalogue"""
+
 _RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
 """The key, in the stash of a test item, of the test's case and the fake that answers with the case."""
 
 
 def give_case(request: pytest.FixtureRequest) -> Case:
-    """Add the replies of a test's case to the fake of the fixture `converse`, and return the case."""
+    """Add the replies of a test's case to the fake of the transport that the test uses, and return the case."""
     from converse_harness.cases import CASES, UnknownCase
 
     _check_collected(request, _CASE, one="case", values="cases", where="converse_harness.cases.CASES")
@@ -105,7 +117,11 @@ def give_case(request: pytest.FixtureRequest) -> Case:
         case, unknown = None, str(error)
     if case is None:
         pytest.fail(f"`{_CASE}`: {unknown}", pytrace=False)
-    fake: Fake = request.getfixturevalue("converse")
+    used = [name for name in _TRANSPORTS if name in request.fixturenames] or ["converse"]
+    if len(used) > 1 or used == ["converse_server"]:
+        opened = "with converse_server.script" if used[-1] == "converse_server" else f"{used[-1]}.script"
+        pytest.fail(_WHICH_FAKE.format(names=" and ".join(used), last=used[-1], opened=opened), pytrace=False)
+    fake: Fake = request.getfixturevalue(used[0])
     _script(fake, case)
     request.node.stash[_RUNNING] = case, fake
     return case

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.errors import ConverseHarnessError, UnexpectedCall, one_of
-from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
-from converse_harness.plugin.tally import Tally, arguments_of, number, path_of, relative, shown
-from converse_harness.recordings.choices import FAILED, MODES, failed_path, identity
+from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
+from converse_harness.plugin.checks import settings_of
+from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
+from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
+from converse_harness.recordings.choices import FAILED, INLINE, MODES, TEST_MODES, failed_path, identity
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
     from converse_harness.endpoint.script import Queue
     from converse_harness.intercept.fake import Fake
+    from converse_harness.recordings.choices import Mode
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.write import SessionWriter
 
@@ -39,6 +43,8 @@ each from its beginning, but only one records it. Record it with that test:
     pytest --converse-record={mode} {quoted}
 
 or give this one a file of its own: @pytest.mark.converse_recording("another/name")."""
+
+_DAMAGED: Final = "\nTo record it again:\n\n    {again}"
 
 _NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
 
@@ -71,7 +77,8 @@ class RecordingRun:
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
-    otherwise it is None. `note` is a text that `advise` adds to errors.
+    otherwise it is None. If `is_missing`, this reason is that there is no file. `note` is a text that `advise` adds to
+    errors; `again` is the command that records anew. `inline`: the exchanges are written into the test.
     """
 
     item: pytest.Item
@@ -81,16 +88,37 @@ class RecordingRun:
     writer: SessionWriter | None = None
     refused: tuple[str, str] | None = None
     note: str = ""
+    again: str = ""
     passed: bool = True
+    is_missing: bool = False
+    _asked: bool = False
+    inline: bool = False
+    _asked_before: int = 0
+    """The number of calls that fixtures made, before the test function began."""
     _fakes: list[Fake] = field(default_factory=list["Fake"])
     _queue: Queue | None = None
 
     def queue(self, name: str) -> Queue:
         """Return the queue of recorded replies, which all fakes of the test share."""
         if self._queue is None:
-            unrecorded = Unrecorded(name, self.refused or ("", ""))
+            unrecorded = Unrecorded(name, self.refused or ("", ""), self._old_recording)
             self._queue = unrecorded if self.recording is None else self.recording.queue(name)
         return self._queue
+
+    def _old_recording(self, call: Call) -> str:
+        """Advice for a test that was renamed, if an unused recording matches its first call."""
+        if not self.is_missing or self._asked:
+            return ""
+        self._asked = True
+        from converse_harness.plugin.renamed import old_recording
+
+        config, tally = self.item.config, self.tally
+        old = old_recording(config, tally, self.path, call)
+        if old is None:
+            return ""
+        tally.moves[shown(config, old.path)] = self.item.nodeid, old.command
+        here = relative(old.path, config.invocation_params.dir).as_posix()
+        return old.advice(here, partly=not tally.all_collected())
 
     def give(self, fake: Fake) -> None:
         """Make a fake play the recorded exchanges of this test, and record new ones."""
@@ -100,6 +128,11 @@ class RecordingRun:
         if self.recording is not None or self.refused is not None:
             fake.endpoint.script.add([self])
         fake.writer = self.writer
+
+    def call_begins(self) -> None:
+        """Open a fake if the test has none, before the test function is called."""
+        self.answer()
+        self._asked_before = 0 if self.writer is None else len(self.writer.captured)
 
     def answer(self) -> None:
         """Open a fake if the test has none, so that the marker works without the fixture `converse`.
@@ -120,14 +153,26 @@ class RecordingRun:
         fake.open()
         transports.enter_context(capturing(fake))
 
-    def advise(self, error: BaseException) -> None:
-        """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region."""
+    def advise(self, call: pytest.CallInfo[None], error: BaseException) -> None:
+        """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region.
+
+        If a fixture asked for what is not recorded, the error of its client has only the user's lines.
+        """
+        full = self.item.config.getoption("fulltrace", False)
+        if call.when == "setup" and not full and self.refused is not None and self.refused[0] in str(error):
+            from converse_harness.plugin.frames import hide_clients
+
+            hide_clients(error)
+            made: Any = pytest.ExceptionInfo
+            call.excinfo = made.from_exception(error)
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:
             helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
         if helps and self.note:
             error.add_note(self.note)
+        if self.again and isinstance(error, DamagedData):
+            error.add_note(_DAMAGED.format(again=self.again))
 
     def end(self, *, failed: bool) -> None:
         """Save the new exchanges, and add lines to pytest's summary.
@@ -137,10 +182,13 @@ class RecordingRun:
         """
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
-        if passed and (left := self._unplayed()):
+        left = self._unplayed()
+        if passed and left:
             places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
             many = number(len(self.queue("").slots), "recorded exchange")
             tally.told.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
+        if passed and self.recording is not None:
+            tally.left.setdefault(identity(self.path), []).append(left)
         if self.writer is None:
             return
         policy = one_of("failed", chosen(config, "record_failed"), FAILED)
@@ -151,11 +199,24 @@ class RecordingRun:
         elif kept.exchanges and kept.path is not None and (kept.path == self.path or not kept.problem):
             tally.used.add(identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
-            tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
+            if not (self.inline and passed and not kept.problem and self._is_planned()):
+                tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
         problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
         tally.told += filter(None, [masked, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
+
+    def _is_planned(self) -> bool:
+        """Plan to write the recording into the test; if this is not possible, add the reason to pytest's summary."""
+        from converse_harness.plugin.inline import CannotEdit, plan
+
+        try:
+            captured = [] if self.writer is None else self.writer.answered
+            self.tally.edits.append(plan(self.item, self.path, captured, self._asked_before))
+        except (CannotEdit, OSError) as error:
+            self.tally.told.append(f"{self.item.nodeid} stays a recording: {error}")
+            return False
+        return True
 
     def _unplayed(self) -> list[int]:
         """Return the line numbers of the recorded exchanges that were not played."""
@@ -170,30 +231,36 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
     try:
         return _opened(item, tally)
     except ConverseHarnessError as error:
-        problem = str(error)
+        notes: list[str] = getattr(error, "__notes__", [])
+        text = re.sub(r"^recording\((?=\w+=)", f"@pytest.mark.{MARKER}(", str(error))
+        problem = "\n".join([text, *notes])
     pytest.fail(problem, pytrace=False)
 
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path, mode = path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), MODES)
+    path, wanted = tally.path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), TEST_MODES)
+    mode: Mode = "once" if wanted == INLINE else one_of("mode", wanted, MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
-    run = RecordingRun(item, tally, path)
+    run = RecordingRun(item, tally, path, inline=wanted == INLINE)
     if second and (mode == "all" or not was_there):
-        told = _SECOND.format(test=item.nodeid, first=first, mode=mode, quoted=quoted)
+        told = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
         run.refused = f"is not recorded: {first} is what records {here}.", told
         return run
+    run.again = again = f"pytest --converse-record=all {quoted}"
     try:
-        again = f"pytest --converse-record=all {quoted}"
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
         aside = failed_path(path)
         kept = _ASIDE.format(failed=relative(aside, config.invocation_params.dir)) if aside.exists() else ""
         told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
-        run.refused = f"has no reply: {here} is not there.", told
+        run.refused, run.is_missing = (f"has no reply: {here} is not there.", told), True
         return run
+    except DamagedData as error:
+        error.add_note(_DAMAGED.format(again=again))
+        raise
     if opened.writer is not None:
         run.note = _NO_ACCOUNT.format(setting=record_setting(config))
     elif second and mode == "new_episodes":

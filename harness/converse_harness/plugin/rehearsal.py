@@ -22,15 +22,12 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
-from converse_harness.plugin.lines import line_that_asked
+from converse_harness.plugin.lines import SOCKETS, line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import REHEARSED, models_of
 
 if TYPE_CHECKING:
     from converse_harness.plugin.answers import AnswersHooks
-
-_SOCKETS: Final = ("server", "asgi")
-"""The transports whose clients may be in another process; the line of code that asked is not known."""
 
 
 @contextmanager
@@ -71,8 +68,11 @@ def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> Answer
     return hooks
 
 
-_Property = tuple[list[tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]]]], LeftOut]
-"""What a test's report holds: for each model id the requests, targets and refused calls; why the test is left out."""
+_OfId = tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]], list[tuple[int, str]]]
+_Property = tuple[list[_OfId], LeftOut]
+"""What a test's report holds: for each model id the requests, targets, refused calls and fields that no rule looks at;
+and why the test is left out.
+"""
 
 
 class RehearsalHooks:
@@ -125,8 +125,13 @@ class RehearsalHooks:
             if name == REHEARSED:
                 found, left_out = cast("_Property", value)
                 asked = {
-                    model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused])
-                    for model_id, requests, targets, refused in found
+                    model_id: Asked(
+                        requests,
+                        targets,
+                        [RefusedCall(*each) for each in refused],
+                        {(index, name) for index, name in unjudged},
+                    )
+                    for model_id, requests, targets, refused, unjudged in found
                 }
                 self._report.add(report.nodeid, asked, left_out)
 
@@ -195,14 +200,17 @@ class _TestRehearsal:
             self._doubtful.append(call)
         refused = list[RefusedCall]()
         line: str | None = None
+        unjudged = set[tuple[int, str]]()
         for index in asked.targets:
+            unjudged.update((index, name) for name in self._targets[index].unjudged_fields(request))
             for found in self._targets[index].refusals(request, endpoint.rules, but=but):
                 if line is None:
-                    line = "" if endpoint.transport in _SOCKETS else line_that_asked(self._thread, self._root)
+                    line = "" if endpoint.transport in SOCKETS else line_that_asked(self._thread, self._root)
                 refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message, line))
-        if refused:
+        if refused or unjudged:
             with self._lock:
                 asked.refused += refused
+                asked.unjudged |= unjudged
 
     def as_property(self) -> _Property | None:
         """What the test asked, for its report, with secrets masked; None if it asked nothing.
@@ -222,6 +230,7 @@ class _TestRehearsal:
                 each.requests,
                 [*each.targets],
                 [(*call[:4], masked(call.message, set()), call.line) for call in each.refused],
+                [(index, _masked(field)) for index, field in sorted(each.unjudged)],
             )
             for name, each in self._asked.items()
         ]

@@ -16,6 +16,7 @@ from converse_harness.endpoint.failure_texts import shortened, transcript
 from converse_harness.errors import ConverseNoteWarning, NotedCall
 from converse_harness.notes import Note, take
 from converse_harness.plugin.settings import NOTE, VERDICT, chosen, own_fakes
+from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
 from converse_harness.recordings.redaction import without_secrets
 from converse_harness.secrets import own_secrets
 
@@ -138,7 +139,11 @@ class _Masking:
 
 
 def check_notes(item: pytest.Item, error: BaseException | None) -> None:
-    """Raise NotedCall for the new notes of a test if the setting `notes` is "fail"; warn if it is "warning"."""
+    """Raise NotedCall for the new notes of a test if the setting `notes` is "fail"; warn if it is "warning".
+
+    Raise StaleRequests if requests differ from what was recorded, and the setting `stale` is "fail".
+    """
+    check_stale(item, error)
     new, way = _take_notes(item), chosen(item.config, "notes")
     if new and way == "fail" and error is None:
         raise NotedCall("\n\n".join(note.text for note in new))
@@ -150,10 +155,11 @@ def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -
     """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
     _take_notes(item)
     if report.when == "call" and report.failed:
-        fakes = [fake for fake in own_fakes(item) + served if fake.calls]
-        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls)) for fake in fakes]
+        fakes = [fake for fake in own_fakes(item) + served if fake.endpoint.calls]
+        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls.all)) for fake in fakes]
     if report.when == "teardown":
         notes = item.stash.setdefault(_NOTES, {}).values()
+        report.user_properties += stale_properties(item)
         report.user_properties += [(NOTE, json.dumps({"kind": note.kind, "text": note.text})) for note in notes]
 
 
@@ -167,7 +173,8 @@ def _take_notes(item: pytest.Item) -> list[Note]:
 
 
 def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-    """Print a section with the notes and a section with the verdicts of contracts, if the reports contain any."""
+    """Print notes, verdicts of contracts, and which requests differ from recordings, if the reports contain any."""
+    reports = [*reports]
     notes: dict[str, tuple[str, list[str]]] = {}
     contracts: dict[str, list[Mapping[str, Any]]] = {}
     for report in reports:
@@ -182,6 +189,7 @@ def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None
         _print_notes(terminal, notes)
     if contracts:
         _print_contracts(terminal, contracts)
+    print_stale(terminal, reports)
 
 
 def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[str, list[str]]]) -> None:

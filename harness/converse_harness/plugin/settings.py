@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from converse_harness.recordings.choices import FAILED, MODES
+from converse_harness.recordings.choices import FAILED, TEST_MODES
 
 if TYPE_CHECKING:
-    from converse_harness.intercept.fake import Fake, Settings
+    from converse_harness.intercept.fake import Fake
 
 OF_FAKES: Final = {
     "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
@@ -21,6 +21,10 @@ OF_FAKES: Final = {
     "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
     "history": ("note", "what becomes of requests that change what the model said before: note, fail or off"),
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
+    "attempts": (
+        "client",
+        "how often botocore's clients try a call at most: a number, or client for what each is set to",
+    ),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
     "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
 }
@@ -31,11 +35,15 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         "how long botocore stays patched",
         {"session": "from the first test that needs it to the end", "test": "while a fake is open"},
     ),
-    "record": ("what @pytest.mark.converse_recording does", MODES),
+    "record": ("what @pytest.mark.converse_recording does", TEST_MODES),
     "record_failed": ("what becomes of what a test recorded that did not pass", FAILED),
     "guard": (
         "whether a host of Bedrock is reached without a fake or a recording",
         {"off": "it is", "session": "it is not, from the first conftest.py on"},
+    ),
+    "stale": (
+        "what becomes of a test that is answered from a recording of requests in other words",
+        {"note": "a line at the end of the run", "fail": "a failure of the test", "off": "nothing"},
     ),
     "notes": (
         "what becomes of notes",
@@ -75,6 +83,10 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
         "seconds, or for a number of seconds (20s), for tests below a path, with named faults (no_message_stop,reset), "
         "or all of these with commas between them",
     },
+    "used": {
+        "metavar": "FILE",
+        "help": "write to FILE which recordings the tests use, for `converse-harness prune --used FILE`",
+    },
     "chaos-strict": {
         "action": "store_true",
         "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer",
@@ -87,6 +99,9 @@ REHEARSED: Final = "converse_rehearsal"
 
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
+
+STALE: Final = "converse_stale"
+"""The name of a pytest user property in the teardown report of a test. The value is a line about a recording."""
 
 VERDICT: Final = "converse_contract"
 """The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
@@ -108,25 +123,20 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 }
 """Maps each setting that only the ini file has to its type, its default and its meaning."""
 
-_OF_TEST: Final = ("guard", "rerun")
+OF_TEST: Final = ("guard", "rerun")
 """The arguments of the marker `converse` that are settings of the test, and not of its fakes."""
 
-_MARKED: Final = (*OF_FAKES, *_OF_TEST, "models")
+MARKED: Final = (*OF_FAKES, *OF_TEST, "models")
 """The arguments of the marker `converse`."""
 
 MARKERS: Final = (
-    f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
-    f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test; --converse-record makes it",
+    f"converse({', '.join(f'{name}=' for name in MARKED)}): settings of the fixture converse, see --help",
+    f"{MARKER}(name=None, *, match='shape', pace=0, ignore=()): plays the test's recording; --converse-record makes it",
 )
 """The markers with their arguments, as `pytest --markers` prints them."""
 
-_BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
 _FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The key, in the stash of a test item, of the fakes of the test's own fixtures."""
-
-_OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
-"""The key, in the stash of the pytest config, of the settings of fakes from the command line and the ini file."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -135,13 +145,14 @@ def add_options(parser: pytest.Parser) -> None:
     for name, (default, meaning) in OF_FAKES.items():
         option = f"--converse-{name.replace('_', '-')}"
         group.addoption(option, default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
-        parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+        parser.addini(f"converse_{name}", f"the default of {option}", default=default)
     for name, (about, choices) in OF_RUN.items():
         default, *_ = choices
         listed = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
         meaning = f"{about} (default: {default}). {listed}"
-        group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
-        parser.addini(f"converse_{name}", meaning, default=default)
+        option = f"--converse-{name.replace('_', '-')}"
+        group.addoption(option, choices=[*choices], default=None, help=meaning)
+        parser.addini(f"converse_{name}", f"the default of {option}", default=default)
     for name, arguments in _ONLY_OPTION.items():
         group.addoption(f"--converse-{name}", **arguments)
     for name, (kind, standard, meaning) in _ONLY_INI.items():
@@ -159,49 +170,6 @@ def chosen(config: pytest.Config, name: str) -> str:
     if choice not in choices:
         raise pytest.UsageError(f"converse_{name} = {choice}: one of {', '.join(choices)}.")
     return choice
-
-
-def settings_of(item: pytest.Item) -> Settings:
-    """Return the settings of a test's fakes, from its markers, the command line and the ini file.
-
-    Raises UsageError for an invalid setting.
-    """
-    of_run = item.config.stash.get(_OF_RUN, None)
-    if of_run is None:
-        of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
-    settings = {**of_run}
-    for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(_MARKED))
-        if unknown or marker.args:
-            came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
-            raise pytest.UsageError(
-                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
-            )
-        settings.update(marker.kwargs)
-    for name in _OF_TEST:
-        settings.pop(name, None)
-    try:
-        sleeps = settings["sleeps"]
-        settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
-        settings["seed"] = int(settings["seed"])
-        minimum = settings["cache_minimum"]
-        settings["cache_minimum"] = None if minimum in (None, "model") else int(minimum)
-    except (KeyError, ValueError):
-        raise pytest.UsageError(
-            "converse settings: sleeps is yes or no, seed a whole number, cache_minimum a number of tokens or model; "
-            f"got sleeps={settings['sleeps']!r}, seed={settings['seed']!r}, "
-            f"cache_minimum={settings['cache_minimum']!r}."
-        ) from None
-    return cast("Settings", settings)
-
-
-def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
-    """Return the settings of all fakes from the command line, or otherwise from the ini file.
-
-    Raises UsageError for an invalid line in `converse_models`.
-    """
-    said = {name: config.getoption(f"converse_{name}") or config.getini(f"converse_{name}") for name in OF_FAKES}
-    return {**said, "models": models_of(config)}
 
 
 def models_of(config: pytest.Config) -> dict[str, str]:

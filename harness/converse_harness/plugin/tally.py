@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Generator, Iterator
-from pathlib import Path
-from typing import Any, Final
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -17,6 +18,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings.choices import (
     FAILED_SUFFIX,
+    OPENED,
     SUFFIX,
     USED_FILES,
     given_path,
@@ -24,11 +26,16 @@ from converse_harness.recordings.choices import (
     path_of_test,
 )
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.use import Use, write_use
+
+if TYPE_CHECKING:
+    from converse_harness.plugin.inline import InlineEdit
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
-    "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
+    "match": '"order", "exact", "shape" (the default) or a function: which recorded exchange answers a call',
     "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
+    "ignore": 'paths of what does not count in requests, such as ["system", "toolConfig.tools[*].description"]',
 }
 """The arguments of the marker `converse_recording`, and their meanings. `name` may also be positional."""
 
@@ -49,7 +56,14 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""The pytest options with which some tests do not run. With one of them it is unknown which recordings are unused."""
+"""The attributes of pytest's options with which some tests do not run.
+
+With one of them it is unknown which recordings are unused.
+"""
+
+
+_OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr": "-m"}
+"""Attribute -> option, as it is typed, where its name is another."""
 
 
 class Tally:
@@ -69,7 +83,20 @@ class Tally:
         self.told: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
+        self.moves: dict[str, tuple[str, str]] = {}
+        """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
+        self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
+        """Maps the path of a test's recording, in lower case, to the paths that differ from it only in upper case."""
+        self.edits: list[InlineEdit] = []
+        """The tests into which their recordings are to be written at the end of the run."""
+        self.left: dict[str, list[list[int]]] = {}
+        """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
+        self._opened: Counter[str] = Counter()
+        """How many times the workers opened each file to play it."""
+        self._opened_before = OPENED.copy()
         self._ran: set[str] = set()
+        self._failed: set[str] = set()
+        self._skipped: set[str] = set()
         self._collected = 0
         self._whole = True
         """Becomes False if a module cannot be collected, or if a collected test is deselected."""
@@ -79,12 +106,38 @@ class Tally:
         """Return the test that records a file, and whether the file existed when the run began."""
         return self._owners.get(_key(path), (item.nodeid, path.exists()))
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Register whether a module was skipped or failed to import, because then its tests are unknown."""
+        """Register whether a module was skipped or failed to import, because then its tests are unknown.
+
+        Register all tests of a module or class: also those that a command line such as `test_a.py::test_x` leaves out.
+        """
         report = yield
         self._whole = self._whole and report.passed
+        for item in report.result or ():
+            if isinstance(item, pytest.Item) and item.get_closest_marker(MARKER) is not None:
+                self._spell(item)
         return report
+
+    def _spell(self, item: pytest.Item) -> PurePosixPath:
+        path = _usual_path(item)
+        self._spellings[str(path).lower()].add(path)
+        return path
+
+    def path_of(self, item: pytest.Item, name: object = None) -> Path:
+        """Return the path of a test's recording. Raises ReplyError for an invalid name."""
+        if name is not None:
+            path = folder(item.config) / given_path(name)
+            twice = f"{folder(item.config).name}/"
+            if str(name).startswith(twice) and not path.parent.exists():
+                raise ReplyError(
+                    f"@pytest.mark.{MARKER}({name!r}): names are below {twice} already; write "
+                    f"{str(name).removeprefix(twice)!r}."
+                )
+            return path
+        usual = self._spell(item)
+        twins = len(self._spellings[str(usual).lower()]) > 1 or any(map(_has_twin, item.listchain()))
+        return folder(item.config) / (_usual_path(item, has_twin=True) if twins else usual)
 
     def pytest_itemcollected(self) -> None:
         """Count each collected test, before options and plugins deselect tests."""
@@ -97,7 +150,7 @@ class Tally:
         self._collected = len({item.nodeid for item in session.items})
         for item in (item for item in session.items if item.get_closest_marker(MARKER) is not None):
             try:
-                path = path_of(item, arguments_of(item).get("name"))
+                path = self.path_of(item, arguments_of(item).get("name"))
             except ReplyError:
                 continue  # the test itself raises this error
             self.used.add(identity(path))
@@ -106,11 +159,37 @@ class Tally:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Register that a test ran, in this process or in a worker."""
         self._ran.add(report.nodeid)
+        if report.failed:
+            self._failed.add(report.nodeid)
+        elif report.skipped:
+            self._skipped.add(report.nodeid)
 
     def tell(self) -> None:
-        """If this process is an xdist worker, send the collected facts to the controller."""
-        output: dict[str, Any] = getattr(self._config, "workeroutput", {})
-        output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
+        """If this process is an xdist worker, send the collected facts to the controller. If not, edit tests."""
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is None:
+            self._edit()
+            return
+        edits = [[*edit] for edit in self.edits]
+        used, opened = sorted(self.used | USED_FILES), dict(OPENED - self._opened_before)
+        output[_OUTPUT] = (
+            *(self.written, self.told, used, self.moves, edits, self.left, opened),
+            *(self._collected, self._whole),
+        )
+
+    def _edit(self) -> None:
+        """Write recordings into their tests, with `--converse-record=inline`."""
+        if not self.edits:
+            return
+        from converse_harness.plugin.inline import apply
+
+        done, failed = apply(self.edits, folder(self._config))
+        self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
+        for edit, why in failed:
+            recording = shown(self._config, Path(edit.recording))
+            self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
+            self.told.append(f"{edit.nodeid} stays a recording: {why}")
+        self.edits = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -122,10 +201,18 @@ class Tally:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
         if told is not None:
-            written, lines, used, collected, whole = told
+            written, lines, used, moves, edits, left, opened, collected, whole = told
+            self.moves.update(moves)
             self.written += written
             self.told += lines
             self.used.update(used)
+            if edits:
+                from converse_harness.plugin.inline import InlineEdit
+
+                self.edits += [InlineEdit(*edit) for edit in edits]
+            for path, runs in left.items():
+                self.left.setdefault(path, []).extend(runs)
+            self._opened.update(opened)
             self._collected = max(self._collected, collected)
             self._whole = self._whole and whole
             self._workers -= 1
@@ -135,35 +222,80 @@ class Tally:
         """Print three lists: written recordings, exchanges that were not played, and recordings that no test uses."""
         for line in self._lines():
             terminalreporter.write_line(line)
+        path = self._config.getoption("converse_used")
+        if path is not None:
+            write_use(self._config.invocation_params.dir / path, self._use())
+
+    def _use(self) -> Use:
+        """Return what the run found out, for `converse-harness prune`."""
+        opened = self._opened + (OPENED - self._opened_before)
+        # A file that was also played in another way may have been played differently.
+        left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
+        return Use(
+            self._config.rootpath,
+            folder(self._config),
+            self._missing() or ("" if self._ran else "no test ran"),
+            sorted(self._failed),
+            sorted(self._skipped - self._failed),
+            [*map(str, self.unused(failed=True))],
+            {path: sorted(each for each in runs[0] if all(each in run for run in runs)) for path, runs in left.items()},
+        )
 
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.told)):
             yield f"{_PREFIX}{line}"
-        if not self._all_ran():
-            return
-        used = self.used | USED_FILES
-        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
-        unused = [path for path in files if identity(path) not in used and _is_recording(path)]
+        unused = [] if self._missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
+        commands = set[str]()
         for path in unused:
             aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
-            yield f"    {shown(self._config, path)}{aside}"
+            test, command = self.moves.get(shown(self._config, path), ("", ""))
+            how = "by the same command" if command in commands else f"if that was renamed: {command}"
+            moved = f": it matches {test}, which has none; {how}" if test else ""
+            commands.add(command)
+            yield f"    {shown(self._config, path)}{aside}{moved}"
 
-    def _all_ran(self) -> bool:
-        """Whether all tests of the project were collected and ran."""
+    def unused(self, *, failed: bool = False) -> list[Path]:
+        """Return the recordings that no collected test and no open fake used; with `failed`, also those set aside."""
+        used = self.used | USED_FILES
+        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
+        return [
+            path
+            for path in files
+            if identity(path) not in used and _is_recording(path) and (failed or not path.name.endswith(FAILED_SUFFIX))
+        ]
+
+    def _missing(self) -> str:
+        """Return why not all tests of the project were collected and ran; "" if they were."""
+        if self._not_collected():
+            return self._not_collected()
+        if self._workers or len(self._ran) != self._collected:
+            return f"{len(self._ran)} of {number(self._collected, 'test')} ran"
+        return ""
+
+    def all_collected(self) -> bool:
+        """Whether all tests of the project were collected."""
+        return not self._not_collected()
+
+    def _not_collected(self) -> str:
+        """Return why not all tests of the project were collected; "" if they were."""
         config = self._config
-        narrowed = any(getattr(config.option, name, None) for name in _NARROWING)
-        if narrowed or not self._whole or self._workers or len(self._ran) != self._collected:
-            return False
+        narrowed = [name for name in _NARROWING if getattr(config.option, name, None)]
+        if narrowed:
+            return f"an option left out tests: {_OPTIONS.get(narrowed[0], '--' + narrowed[0].replace('_', '-'))}"
+        if not self._whole:
+            return "tests were deselected, or a module was skipped or could not be imported"
         start, root = config.invocation_params.dir, config.rootpath
         asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
         tests = [
             name for pattern in config.getini("testpaths") for name in glob.glob(pattern, root_dir=root, recursive=True)
         ]
         folders = [Path(os.path.realpath(root / name)) for name in tests or [""]]
-        return len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders)
+        if len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders):
+            return ""
+        return "only some of the tests were asked for"
 
 
 def arguments_of(item: pytest.Item) -> dict[str, Any]:
@@ -184,13 +316,22 @@ def arguments_of(item: pytest.Item) -> dict[str, Any]:
     return arguments
 
 
-def path_of(item: pytest.Item, name: object = None) -> Path:
-    """Return the path of a test's recording. Raises ReplyError for an invalid name."""
-    if name is not None:
-        return folder(item.config) / given_path(name)
+def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
+    """Return the path that a test's recording has unless its marker gives a name, relative to the folder of all."""
     module = relative(item.path, item.config.rootpath).parts
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return folder(item.config) / path_of_test(module, classes, item.name)
+    return path_of_test(module, classes, item.name, has_twin=has_twin)
+
+
+def _has_twin(node: object) -> bool:
+    """Whether a class has a name that differs from another class beside it only in upper and lower case."""
+    if not isinstance(node, pytest.Class):
+        return False
+    around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
+    return any(
+        name != node.name and name.lower() == node.name.lower() and isinstance(each, type)
+        for name, each in around.items()
+    )
 
 
 def relative(path: Path, start: Path) -> Path:

@@ -71,6 +71,10 @@ class CapturedExchange:
         """The value of a response header, by its name in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
+    def header_of_request(self, name: str) -> str | None:
+        """The value of a request header, by its name in lower case."""
+        return next((value for key, value in self.request.headers if key.lower() == name), None)
+
     def is_complete(self) -> bool:
         """Whether the whole body has arrived, even if the client has not read all of it."""
         length = self.header("content-length")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, Literal
@@ -25,6 +26,14 @@ MODES: Final[Mapping[Mode, str]] = {
 }
 """Record mode -> its description. The modes are those of vcrpy; the first one is the default in pytest."""
 
+INLINE: Final = "inline"
+
+TEST_MODES: Final[Mapping[str, str]] = {
+    **{str(mode): meaning for mode, meaning in MODES.items()},
+    INLINE: "record what has no file yet, and write the replies into the test as `converse.script(...)`",
+}
+"""Record mode of pytest -> its description. `inline` edits tests, so it is for tests alone."""
+
 Failed = Literal["aside", "write", "drop"]
 
 FAILED: Final[Mapping[Failed, str]] = {
@@ -37,6 +46,10 @@ FAILED: Final[Mapping[Failed, str]] = {
 
 USED_FILES: Final[set[str]] = set()
 """The `identity` of each recording file that this process used."""
+
+
+OPENED: Final[Counter[str]] = Counter()
+"""How many times this process opened each file to play it, by `identity`."""
 
 
 def identity(path: Path) -> str:
@@ -56,8 +69,6 @@ _OTHERS: Final = r"[^A-Za-z0-9_.,+=@()\[\]-]"
 
 _DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)"
 """The beginning of a name that is a device on Windows."""
-
-_CONSTANTS: Final = r"(?i)\b(?:true|false|none)\b"
 
 _RULES: Final = (
     f'A name is a path below the folder of recordings: parts of {_ALLOWED} with "/" between them; no part is longer '
@@ -99,27 +110,22 @@ def _problem(part: str) -> str:
     return f"{part!r} is not allowed" if part != _safe(part) else ""
 
 
-def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> PurePosixPath:
+def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, has_twin: bool = False) -> PurePosixPath:
     """The path of a test's recording: the path of its module without `.py`, then class, function and parameters.
 
     Forbidden characters are replaced, and a long name is cut; a short hash of the whole name then makes the new name
-    unique. The hash is also added if a function or its parameters contain capital letters (except in True, False and
-    None), because `[a]` and `[A]` are one file on some file systems.
+    unique. `has_twin` adds the hash as well: the name of another test differs only in capital letters, and `[a]` and
+    `[A]` are one file on some file systems.
 
     >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
-    'tests/test_trips/TestTrain.test_trip[Chur-True]~34337ef6.jsonl'
-    >>> str(path_of_test(["tests", "test_trips.py"], [], "test_trip[chur-True]"))
-    'tests/test_trips/test_trip[chur-True].jsonl'
+    'tests/test_trips/TestTrain.test_trip[Chur-True].jsonl'
+    >>> str(path_of_test(["tests", "test_trips.py"], [], "test_trip[chur]", has_twin=True))
+    'tests/test_trips/test_trip[chur]~436dcb25.jsonl'
     """
     folders = [*module]
     folders[-1] = folders[-1].removesuffix(".py")
     whole = ".".join([*classes, name])
-    return PurePosixPath(*map(_safe, folders), _safe(whole, SUFFIX, unlike=name != _usual(name)) + SUFFIX)
-
-
-def _usual(name: str) -> str:
-    """The spelling of a test name that needs no hash: lower case, except for True, False and None."""
-    return re.sub(_CONSTANTS, lambda found: found[0].capitalize(), name.lower())
+    return PurePosixPath(*map(_safe, folders), _safe(whole, SUFFIX, unlike=has_twin) + SUFFIX)
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:

@@ -28,7 +28,7 @@ _WIDTH: Final = 72
 """The maximum number of characters of a value that are shown."""
 
 _BEFORE: Final = 24
-"""The maximum number of characters shown before the first character that differs."""
+"""The maximum number of characters shown before the first character that differs; a third of a narrow width."""
 
 _MANY: Final = 2000
 """If lists have more items than this between their common beginning and end, difflib ignores frequent items."""
@@ -148,12 +148,12 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     Long texts are cut around the difference; secrets are masked.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
-    ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
+    ('"...ny in Chur, up there"', '"...ny in Chur, in there"')
     """
     before, after = _flat(old), _flat(new)
     if before == after and isinstance(old, str) and isinstance(new, str):
         after = f"{after} (another one)"
-    start = max(0, common_length(before, after) - _BEFORE)
+    start = max(0, common_length(before, after) - min(_BEFORE, width // 3))
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0
     return (

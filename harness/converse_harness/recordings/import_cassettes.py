@@ -22,6 +22,7 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.safe import said_of_masked
 from converse_harness.recordings.write import SessionWriter
+from converse_harness.reply.body import shorten
 from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
 
@@ -82,6 +83,8 @@ class Imported:
     verdicts: tuple[ImportVerdict, ...]
     alone: Mapping[str, int]
     masked: str = ""
+    no_json: tuple[str, ...] = ()
+    """For each body that is no JSON: where it is, how it begins, and what to do."""
 
 
 @dataclass(slots=True)
@@ -92,6 +95,7 @@ class _Tracks:
     reserialised: list[bool] = field(default_factory=list[bool])
     alone: Counter[str] = field(default_factory=Counter[str])
     problems: list[CannotImport] = field(default_factory=list[CannotImport])
+    no_json: list[str] = field(default_factory=list[str])
 
 
 class CannotImportAll(DamagedData):
@@ -112,11 +116,14 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
     OSError; then `target` is unchanged. Raises SecretFound if an exchange was left out because of a secret.
     """
     tracks = _Tracks()
-    for interaction in read_cassette(source):
+    for number, interaction in enumerate(read_cassette(source), 1):
+        before = len(tracks.captured)
         try:
             _take(interaction, hosts, tracks)
         except _Unreadable as error:
             tracks.problems.append(CannotImport(source, interaction.line, str(error)))
+        where = f"{source}:{interaction.line}: interaction {number}"
+        tracks.no_json += [f"{where}: {text}" for each in tracks.captured[before:] for text in _without_json(each)]
     if tracks.problems:
         check_tool(source)
         raise CannotImportAll(tracks.problems)
@@ -124,7 +131,41 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         return Imported((), tracks.alone)
     writer = SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured, exact=True)
     writer.save()
-    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, said_of_masked(writer.written.masked, target))
+    return Imported(
+        tuple(_verdicts(target, tracks)),
+        tracks.alone,
+        said_of_masked(writer.written.masked, target),
+        tuple(tracks.no_json),
+    )
+
+
+def _without_json(captured: CapturedExchange) -> Iterator[str]:
+    """Yield a text for each body that is neither JSON nor a stream: a proxy answered, or a recorder changed it."""
+    asked, answered = captured.request.body, captured.body
+    if (captured.operation or "").startswith("InvokeModel"):
+        return  # the model decides in what form it is asked and answers
+    if asked and parsed_json(asked, ...) is ...:
+        yield f"the body of its request is no JSON: {_beginning(asked)}. {_REQUEST_ADVICE}"
+    if parsed_json(answered, ...) is ... and not _frame_length(answered, 0):
+        is_what = f"is no JSON and no event stream: {_beginning(answered)}" if answered else "is empty"
+        yield f"the body of its response {is_what}. {_RESPONSE_ADVICE}"
+
+
+_REQUEST_ADVICE: Final = (
+    "It is imported as text, and only a call with the same text gets its answer. If a filter of the recorder changed "
+    "it, mend the cassette or record it again."
+)
+_RESPONSE_ADVICE: Final = (
+    "It is imported as it is, and a client that expects JSON fails. If a filter of the recorder changed it, or a proxy "
+    "answered, mend the cassette or record it again."
+)
+
+
+def _beginning(body: bytes) -> str:
+    return shorten(body.decode(errors="replace"), _SHOWN)
+
+
+_SHOWN: Final = 48
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:

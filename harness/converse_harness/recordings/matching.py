@@ -34,7 +34,7 @@ def canonical(value: object) -> str:
         return TOO_DEEP
 
 
-def _kind_of(block: Mapping[str, Any]) -> str:
+def kind_of_block(block: Mapping[str, Any]) -> str:
     """The kind of a block: the name of the block's member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
@@ -57,21 +57,22 @@ def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _block(block: Mapping[str, Any], links: _Links) -> Any:
-    kind = _kind_of(block)
+    kind = kind_of_block(block)
     if kind == "toolUse":
         use = object_of(block[kind])
         typed = {"type": use["type"]} if use.get("type", "tool_use") != "tool_use" else {}
         return {kind: {"toolUseId": _number(links, use.get("toolUseId")), "name": use.get("name"), **typed}}
     if kind == "toolResult":
         result = object_of(block[kind])
-        content = [_kind_of(each) for each in objects_of(result.get("content"))]
+        content = [kind_of_block(each) for each in objects_of(result.get("content"))]
         link, status = _number(links, result.get("toolUseId")), result.get("status", "success")
         return {kind: {"toolUseId": link, "status": status, "content": content}}
     return kind
 
 
-def _tool(tool: Mapping[str, Any]) -> str:
-    kind = _kind_of(tool)
+def name_of_tool(tool: Mapping[str, Any]) -> str:
+    """The name of an offered tool, after its kind if it is no toolSpec."""
+    kind = kind_of_block(tool)
     name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
@@ -79,13 +80,15 @@ def _tool(tool: Mapping[str, Any]) -> str:
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
     """The kind of toolChoice, and the tool that it names."""
     choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
-    return f"tool {member_of(choice, 'tool', 'name')}" if "tool" in choice else _kind_of(choice) if choice else None
+    if "tool" in choice:
+        return f"tool {member_of(choice, 'tool', 'name')}"
+    return kind_of_block(choice) if choice else None
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
 """The members whose texts are compared in a body that is no Converse conversation."""
 
-_LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
+LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """The members that contain ids in a body that is no Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
@@ -96,7 +99,7 @@ def _free_shape(value: Any, name: str, links: _Links) -> Any:
     """The shape of a body that is no Converse conversation, for instance a model's own JSON for InvokeModel."""
     if name in _LEFT_OUT:
         return "any"
-    if name in _LINKS:
+    if name in LINKS:
         return _number(links, value)
     if is_object(value) or is_array(value):
         return mapped(value, lambda key, each: _free_shape(each, key or name, links))
@@ -108,6 +111,16 @@ def _free_shape(value: Any, name: str, links: _Links) -> Any:
 Match = Literal["order", "exact", "shape"]
 
 MATCHES: Final[tuple[Match, ...]] = get_args(Match)
+
+MatchFunction = Callable[[dict[str, Any], dict[str, Any]], object]
+"""A rule of the user's own: a function of the recorded request and of the request that was asked, as `members` gives
+them. It returns whether the exchange answers."""
+
+
+def name_of(rule: Match | MatchFunction) -> str:
+    """The name of a rule: that of its function if it has one, otherwise that of the rule in quotes."""
+    return f"the function {getattr(rule, '__qualname__', rule)}" if callable(rule) else f'"{rule}"'
+
 
 _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
@@ -137,14 +150,32 @@ class MatchKey:
     def conversation(self) -> Mapping[str, Any]:
         """The object that contains the messages; empty if the operation has no messages."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
-        return object_of(member_of(request, "input", "converse") if self.operation == "CountTokens" else request)
+        return object_of(member_of(request, *self.steps))
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The path of the conversation in the request."""
+        return ("input", "converse") if self.operation == "CountTokens" else ()
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The request as the arguments of an AWS client, after its `operation`; `body` if the body is no object."""
+        body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
+        return {"operation": self.operation, **self.labels, **body}
+
+    def with_conversation(self, conversation: Mapping[str, Any]) -> MatchKey:
+        """A copy with another conversation."""
+        request: Any = conversation
+        for step in reversed(self.steps):
+            request = {step: request}
+        return replace(self, request={**object_of(self.request), **request} if self.steps else request)
 
 
 def asked_by(call: Call) -> MatchKey:
     """The match key of a call."""
     request = call.request
     path, _, query = request.target.partition("?")
-    return MatchKey(
+    return _without_auto(
         call.operation or f"{request.method} {path}",
         call.path_params,
         query,
@@ -157,13 +188,27 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
     """The match key of a recorded request."""
     line = exchange.call
     headers: Mapping[str, str] = line.get("headers", {})
-    return MatchKey(
+    return _without_auto(
         exchange.operation,
         {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
         str(line.get("query", "")),
         {name.lower(): value for name, value in headers.items()},
         _as_read(exchange.operation, line),
     )
+
+
+_AUTO: Final[Mapping[str, Any]] = {"auto": {}}
+"""The toolChoice that a request without toolChoice has."""
+
+
+def _without_auto(*parts: Any) -> MatchKey:
+    """A match key without a toolChoice of `auto`, since its absence means the same."""
+    asked = MatchKey(*parts)
+    config = object_of(asked.conversation.get("toolConfig"))
+    if config.get("toolChoice") != _AUTO:
+        return asked
+    without = {name: value for name, value in config.items() if name != "toolChoice"}
+    return asked.with_conversation({**asked.conversation, "toolConfig": without})
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
@@ -238,16 +283,16 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "system": Part(
         "the kinds of system blocks",
-        lambda asked: sorted({_kind_of(block) for block in objects_of(asked.conversation.get("system"))}),
+        lambda asked: sorted({kind_of_block(block) for block in objects_of(asked.conversation.get("system"))}),
         ("shape",),
     ),
     "toolConfig.tools": Part(
         "the names of the tools offered, in any order",
-        lambda asked: sorted(map(_tool, objects_of(member_of(asked.conversation, "toolConfig", "tools")))),
+        lambda asked: sorted(map(name_of_tool, objects_of(member_of(asked.conversation, "toolConfig", "tools")))),
         ("shape",),
     ),
     "toolConfig.toolChoice": Part(
-        "the kind of toolChoice, and the tool that it names",
+        "the kind of toolChoice, and the tool that it names; none is `auto`",
         lambda asked: _tool_choice_shape(asked.conversation),
         ("shape",),
     ),

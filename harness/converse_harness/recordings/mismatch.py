@@ -12,8 +12,19 @@ from typing import Any, Final, cast
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed
 from converse_harness.json_values import leaves, path_text
-from converse_harness.recordings.compare import ABSENT, Difference, differ, differences, lines_of
-from converse_harness.recordings.matching import Match, MatchKey, asked_in, canonical, key, parts, with_accounts_equal
+from converse_harness.recordings.compare import Difference, differ, lines_of
+from converse_harness.recordings.matching import (
+    Match,
+    MatchFunction,
+    MatchKey,
+    asked_in,
+    canonical,
+    key,
+    name_of,
+    parts,
+    with_accounts_equal,
+)
+from converse_harness.recordings.places import that_count
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask
@@ -39,16 +50,18 @@ _RULES: Final[Mapping[Match, str]] = {
 class State:
     """A recording while it is played. For each exchange, `used` contains the numbers of the calls that it answered.
 
-    Both functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key`
-    returns the text that a rule compares. `again` is the command that records the session again.
+    The functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, `key` the text
+    that a rule compares, and `fits` whether the exchange matches the call. `again` is the command that records the
+    session again.
     """
 
     path: Path
-    rule: Match
+    rule: Match | MatchFunction
     exchanges: Sequence[RecordedExchange]
     used: Sequence[Sequence[int]]
     asked: Callable[[int], MatchKey]
     key: Callable[[Match, int], str]
+    fits: Callable[[int], bool]
     again: str = ""
 
     def place(self, number: int) -> str:
@@ -63,8 +76,7 @@ class State:
 
 def missed(state: State, call: Call, asked: MatchKey) -> Missed:
     """The explanation why no exchange answers a call; `asked` is the match key of the call."""
-    wanted = key(state.rule, asked)
-    fits = [number for number in range(len(state.exchanges)) if state.key(state.rule, number) == wanted]
+    fits = [number for number in range(len(state.exchanges)) if state.fits(number)]
     if not state.exchanges:
         first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
     elif state.following is None and (state.rule == "order" or not fits):
@@ -168,63 +180,32 @@ def _compared(state: State, asked: MatchKey) -> str:
     number = _nearest(state, asked)
     told = {
         "nearest": [_row(state, number)],
-        "differs": ["- recorded, + arrived", *_lines(_that_count(state.rule, state.asked(number), asked))],
-        "match": [f'"{state.rule}": {_RULES[state.rule]}', *_other_rules(state, number, asked)],
+        "differs": ["- recorded, + arrived", *lines_told(_that_count(state, number, asked))],
+        "match": [_rule_told(state.rule), *_other_rules(state, number, asked)],
     }
     return "\n\n".join("\n".join(_titled(*each)) for each in told.items())
 
 
-def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences that prevent a match by the rule.
-
-    With "shape", the differences between messages contain the texts of the messages.
-    """
-    try:
-        old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
-        found = list(differences(old, new))
-        if rule != "shape":
-            return found
-        old, new = (with_accounts_equal(each.conversation) for each in (recorded, asked))
-    except RecursionError:
-        return [Difference(("request",), "what was recorded", "another one, or one nested too deeply", ("request",))]
-    return [_with_texts(each, old, new) for each in found]
+def _rule_told(rule: Match | MatchFunction) -> str:
+    if callable(rule):
+        return f"{name_of(rule)}: it returned a false value for each exchange that was not played"
+    return f'"{rule}": {_RULES[rule]}'
 
 
-def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Difference:
-    if difference.path[0] != "messages":
-        return difference
-    old = _at(recorded, difference.was, difference.old)
-    new = _at(arrived, difference.path, difference.new)
-    return difference._replace(old=old, new=new) if differ(old, new) else difference
+def _that_count(state: State, number: int, asked: MatchKey) -> Sequence[Difference]:
+    return that_count("exact" if callable(state.rule) else state.rule, state.asked(number), asked)
 
 
-def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
-    """The value at a path; `otherwise` if the path leads to nothing or `otherwise` is ABSENT."""
-    if otherwise is ABSENT:
-        return ABSENT
-    try:
-        for step in path:
-            value = value[step]
-    except (LookupError, TypeError):
-        return otherwise
-    return value
-
-
-def _lines(found: Sequence[Difference]) -> Iterator[str]:
+def lines_told(found: Sequence[Difference]) -> Iterator[str]:
+    """Differences as text, at most _LINES lines of it."""
     lines = 0
     for number, difference in enumerate(found):
-        rows = list(lines_of(_named(difference)))
+        rows = list(lines_of(difference))
         if lines + len(rows) > _LINES - (number < len(found) - 1):
             yield f"and {len(found) - number} more difference{'s' * (len(found) - number > 1)}"
             return
         yield from rows
         lines += len(rows)
-
-
-def _named(difference: Difference) -> Difference:
-    """A difference with the path that users expect: `messages[0]`, `modelId`, without `request` or `path` before it."""
-    first, *rest = difference.path
-    return difference._replace(path=tuple(rest)) if rest and first in ("request", "path") else difference
 
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
@@ -236,7 +217,7 @@ def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
         return
     if state.key("shape", number) == key("shape", asked):
         yield 'match="shape" would play it: only what that leaves out differs.'
-    elif state.rule == "exact":
+    elif state.rule == "exact" or callable(state.rule):
         old, new = (with_accounts_equal(parts("shape", each)) for each in (state.asked(number), asked))
         names = ", ".join(name for name in old if differ(old[name], new[name]))
         yield f'match="shape" would not play it either: {names} differ.'

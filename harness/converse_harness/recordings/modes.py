@@ -14,7 +14,9 @@ from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyErro
 from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.matching import Match
+    from collections.abc import Callable, Collection
+
+    from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.write import SessionWriter
@@ -39,8 +41,9 @@ def open_session(
     path: Path,
     mode: Mode,
     *,
-    match: Match = "shape",
+    match: Match | MatchFunction = "shape",
     pace: float | str = 0.0,
+    ignore: Collection[str] = (),
     required: bool = False,
     again: str = "",
     redaction: Redaction | None = None,
@@ -50,21 +53,24 @@ def open_session(
     If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
     session again. `redaction` makes the replacements in recorded calls. Nothing is written before `SessionWriter.save`.
     Raises MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is no
-    recording, and ReplyError for an invalid `match` or `pace`.
+    recording, and ReplyError for an invalid `match`, `pace` or `ignore`.
     """
+    from converse_harness.recordings.ignoring import IgnoredParts
     from converse_harness.recordings.play import check_how, recording
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.write import SessionWriter
 
     redaction = redaction or Redaction()
     check_how(match, pace)
+    IgnoredParts.of(ignore)
     USED_FILES.add(identity(path))
     is_there = path.exists()
     if mode == "none" and not is_there:
         raise MissingRecording(path)
     if mode == "all" or not is_there:
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
-    found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
+    found = recording(path, match=match, pace=pace, ignore=ignore, redaction=redaction)
+    found = replace(found, required=required, again=again)
     if mode == "new_episodes":
         found.check()  # the whole file is written again, so every exchange must be valid
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
@@ -74,12 +80,13 @@ def open_session(
 class Unrecorded(Queue):
     """The queue of a missing recording.
 
-    The queue answers no call. So a test without a recording fails only if the test makes a call.
+    The queue answers no call. So a test without a recording fails only if the test makes a call. `more` returns what
+    else there is to say about a call.
     """
 
-    def __init__(self, name: str, why: tuple[str, str]) -> None:
+    def __init__(self, name: str, why: tuple[str, str], more: Callable[[Call], str]) -> None:
         super().__init__(name)
-        self._why = why
+        self._why, self._more = why, more
 
     def next(self, call: Call) -> None:
         """Return None: no call is answered."""
@@ -87,7 +94,7 @@ class Unrecorded(Queue):
     def explain(self, call: Call) -> Missed:
         """The explanation for an unanswered call: which recording is missing, and how to make it."""
         first, told = self._why
-        return Missed(f"call {call.number} {first}", told)
+        return Missed(f"call {call.number} {first}", f"{told}{self._more(call)}")
 
     def answers(self, call: Call) -> bool:
         """Return True: the missing recording could answer any call."""
@@ -112,7 +119,8 @@ class SavedRecording:
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
 
-    A session without answers is not saved; the old file stays unchanged.
+    A session without answers is not saved; the old file stays unchanged. If the test passed, what it recorded when it
+    failed is removed.
     """
     from converse_harness.recordings.safe import said_of_masked
 
@@ -131,7 +139,18 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
         return SavedRecording(written, path if written else None, problem, said_of_masked(writer.written.masked, path))
     except ConverseHarnessError as error:
         return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
+    if passed:
+        _remove_failed(writer.path)
     return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
+
+
+def _remove_failed(path: Path) -> None:
+    failed = failed_path(path)
+    if failed.is_file():
+        from converse_harness.recordings.pruning import remove_recording
+
+        with suppress(OSError):
+            remove_recording(failed, failed.parent)
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Final
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
-from converse_harness.recordings.choices import USED_FILES, identity
-from converse_harness.recordings.matching import MATCHES, Match, MatchKey, as_recorded, asked_by, asked_in, key, masks
+from converse_harness.recordings.choices import OPENED, USED_FILES, identity
+from converse_harness.recordings.ignoring import IgnoredParts
+from converse_harness.recordings.matching import (
+    MATCHES,
+    Match,
+    MatchFunction,
+    MatchKey,
+    as_recorded,
+    asked_by,
+    asked_in,
+    key,
+    masks,
+)
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
+from converse_harness.recordings.stale import places_of, played
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
+    from converse_harness.reply.reply import Reply
 
 _RECORDED: Final = "recorded"
 
@@ -31,17 +46,19 @@ _RECORDED: Final = "recorded"
 class Recording:
     """A recorded session, made by `recording`; a Recording can be used like replies, any number of times.
 
-    `match`, `pace` and `redaction` are the arguments of `recording`. If `required` is true, an exchange that is not
-    played fails the test. `again` is the command that records the session again; messages contain it.
+    `match`, `pace` and `redaction` are the arguments of `recording`, `ignored` is what `ignore` names. If `required` is
+    true, an exchange that is not played fails the test. `again` is the command that records the session again;
+    messages contain it.
     """
 
     path: Path
     session: RecordedSession = field(repr=False)
-    match: Match = "shape"
+    match: Match | MatchFunction = "shape"
     pace: float = 0.0
     required: bool = True
     again: str = ""
     redaction: Redaction | None = None
+    ignored: IgnoredParts = field(default_factory=IgnoredParts)
     _keys: dict[tuple[Match, bool, int], str] = field(
         default_factory=dict[tuple[Match, bool, int], str], init=False, repr=False
     )
@@ -63,7 +80,7 @@ class Recording:
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
         """The match key of the exchange with this index. If `numbered` is true, `as_recorded` is applied to the key."""
-        asked = asked_in(self.exchanges[number])
+        asked = self.ignored.left_out_of(asked_in(self.exchanges[number]))
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
@@ -75,13 +92,17 @@ class Recording:
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
         """The match key of a call; if `numbered`, in the form in which the call would have been recorded."""
-        asked = asked_by(call)
+        asked = self.ignored.left_out_of(asked_by(call))
         return as_recorded(asked, self.redaction) if numbered else asked
 
     @property
     def replaces(self) -> bool:
         """Whether the redaction replaces texts, so that recorded texts may differ from the texts that were sent."""
         return self.redaction is not None and bool(self.redaction.replacements)
+
+
+class MatchFailed(ReplyError):
+    """A function of the user that is the rule `match` raised an error, which is the cause of this one."""
 
 
 class Playing(Queue):
@@ -97,14 +118,31 @@ class Playing(Queue):
         self._all = tuple(self.slots)
         self._numbers = {id(slot): number for number, slot in enumerate(self._all)}
         self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
+        self._is_equal = False
+        """Whether the request of the exchange that was found last is equal to the call."""
 
     def next(self, call: Call) -> Slot | None:
         """The exchange that answers a call. With "shape", an unplayed exchange with an equal request comes first.
 
         The search uses an index, because a client may make thousands of calls.
         """
-        if not self.slots:
-            return None
+        try:
+            found = self._found(call) if self.slots else None
+        except MatchFailed as error:
+            return Slot(partial(_raise, error), self.name, 1)
+        if found is not None:
+            number = self._numbers[id(found)]
+            played(self.recording, number, call, self._is_equal)
+            if not self._is_equal:
+                call.answered.differs = partial(places_of, self.recording, number, call)
+        return found
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether a function of the user's decides which exchange answers."""
+        return callable(self.recording.match)
+
+    def _found(self, call: Call) -> Slot | None:
         exact = self.recording.match == "exact"
         # Finding account ids and signatures in a request is the slowest step, and few requests contain any. So the
         # first search leaves this step out.
@@ -119,13 +157,27 @@ class Playing(Queue):
         first = self.first_left()
         if first is None:
             return None
+        exact = key("exact", asked)
+        self._is_equal = self._key("exact", first, numbered=numbered) == exact
+        if callable(rule):
+            return self._accepted(rule, asked, exact, numbered=numbered)
         if rule == "order":
             return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
-        exact = key("exact", asked)
-        if self._key("exact", first, numbered=numbered) == exact:
+        if self._is_equal:
             return first  # calls usually arrive in the recorded order: no other exchange needs to be read
         found = self._first("exact", exact, numbered=numbered)
+        self._is_equal = found is not None
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
+
+    def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
+        """The first unplayed exchange that a function accepts; one with an equal request comes first."""
+        equal = self._first("exact", exact, numbered=numbered)
+        for slot in [*([equal] if equal else []), *self.slots]:
+            number = self._numbers[id(slot)]
+            if slot.left and accepts(rule, self.recording.asked(number, numbered=numbered), asked):
+                self._is_equal = slot is equal
+                return slot
+        return None
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
         """The first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
@@ -169,6 +221,8 @@ class Playing(Queue):
             return None  # the recording was scripted only temporarily and has been removed
         recording = self.recording
         numbered = recording.replaces or recording.match == "exact"
+        asked, rule = recording.asked_by(call, numbered=numbered), recording.match
+        wanted = "" if callable(rule) else key(rule, asked)
         state = State(
             recording.path,
             recording.match,
@@ -176,9 +230,14 @@ class Playing(Queue):
             [slot.used_by for slot in self._all],
             asked=partial(recording.asked, numbered=numbered),
             key=partial(recording.key, numbered=numbered),
+            fits=lambda number: (
+                accepts(rule, recording.asked(number, numbered=numbered), asked)
+                if callable(rule)
+                else recording.key(rule, number, numbered=numbered) == wanted
+            ),
             again=recording.again,
         )
-        return missed(state, call, recording.asked_by(call, numbered=numbered))
+        return missed(state, call, asked)
 
     def answers(self, call: Call) -> bool:
         """Whether the recording contains a call of the same operation."""
@@ -186,24 +245,58 @@ class Playing(Queue):
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
 
 
+def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
+    """Whether a function accepts an exchange for a call. Both are calls of the same operation.
+
+    Raises MatchFailed if the function raises an error.
+    """
+    if recorded.operation != asked.operation:
+        return False
+    try:
+        return bool(rule(recorded.members, asked.members))
+    except Exception as error:
+        trace = error.__traceback__
+        own = None if trace is None or trace.tb_next is None else extract_tb(trace.tb_next)
+        at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+        name = getattr(rule, "__name__", rule)
+        raise MatchFailed(
+            f"match function {name}{at} raised {type(error).__name__}: {error}. It gets the recorded "
+            "request and the one that came: dicts with operation, modelId and the members of the request."
+        ) from error
+
+
+def _raise(error: MatchFailed, call: Call) -> Reply:
+    del call
+    raise error
+
+
 def recording(
-    path: str | Path, *, match: Match = "shape", pace: float | str = 0.0, redaction: Redaction | None = None
+    path: str | Path,
+    *,
+    match: Match | MatchFunction = "shape",
+    pace: float | str = 0.0,
+    ignore: Collection[str] = (),
+    redaction: Redaction | None = None,
 ) -> Recording:
     """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
 
-    `match` is the rule by which an exchange answers a call: "order", "exact" or "shape". `pace` is "recorded" or the
-    factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they are
-    also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
+    `match` is the rule by which an exchange answers a call: "order", "exact", "shape", or a function of the recorded
+    request and the one that came. Each of these is a dict with `operation`, `modelId` and the members of the body; the
+    first unplayed exchange of the same operation for which the function returns true answers. `ignore` lists paths in
+    Converse's request that do not count, such as "system" or "toolConfig.tools[*].description". `pace` is "recorded" or
+    the factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they
+    are also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
     ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that
     are replayed unchanged.
     """
-    factor = check_how(match, pace)
+    factor, ignored = check_how(match, pace), IgnoredParts.of(ignore)
     where = Path(path)
     USED_FILES.add(identity(where))
+    OPENED[identity(where)] += 1
     try:
         session = open_file(where)
     except OSError as error:
-        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
+        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.{_elsewhere(where)}") from error
     for exchange in session.exchanges if session.has_masks else ():
         with suppress(DamagedRecording):  # an invalid exchange raises when it is used
             for place in filter(_IS_EXACT.search, exchange.masked):
@@ -212,7 +305,16 @@ def recording(
                     MaskedSecretWarning,
                     stacklevel=2,
                 )
-    return Recording(where, session, match, factor, redaction=redaction)
+    return Recording(where, session, match, factor, redaction=redaction, ignored=ignored)
+
+
+def _elsewhere(path: Path) -> str:
+    """Where a file that is not there was looked for, and where it is."""
+    if path.is_absolute() or path.exists():
+        return ""
+    below = Path("recordings", path)
+    there = f" There is {below.as_posix()}: give that." if below.is_file() else ""
+    return f" A path is relative to the working directory, {Path.cwd()}.{there}"
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
@@ -221,10 +323,27 @@ _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\
 
 def check_how(match: object, pace: Any) -> float:
     """Check the arguments and return the factor for recorded pauses. Raises ReplyError for an invalid argument."""
-    if match not in MATCHES:
-        raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
+    if callable(match):
+        _check_function(match)
+    elif match not in MATCHES:
+        raise ReplyError(
+            f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}, or a function {_FUNCTION}."
+        )
     if pace == _RECORDED:
         return 1.0
     if type(pace) not in (int, float) or not 0 <= pace < float("inf"):
         raise ReplyError(f'recording(pace={pace!r}): "recorded", or a number that the pauses are multiplied by.')
     return float(pace)
+
+
+_FUNCTION: Final = "(recorded, asked) that returns whether the recorded request answers the one that was asked"
+
+
+def _check_function(match: Callable[..., object]) -> None:
+    try:
+        inspect.signature(match).bind({}, {})
+    except TypeError as error:
+        name = getattr(match, "__qualname__", match)
+        raise ReplyError(f"recording(match={name}): {error}. It is a function {_FUNCTION}.") from error
+    except ValueError:
+        pass  # a function written in C may have no signature

@@ -7,6 +7,7 @@ JSON, and nearly every call needs only the next exchange. Both ways of reading r
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -26,6 +27,9 @@ _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
 """The deepest nesting of a line: DEEPEST levels of recorded JSON, and 3 for the line and for references to media."""
 
+_CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
+"""Matches a line that git writes into a file that it could not merge."""
+
 _BOM: Final = "\ufeff"
 
 
@@ -33,7 +37,7 @@ class DamagedRecording(DamagedData):
     """A file is no valid recording of this version; `path`, `line` (from 1), `problem` and `advice` are the details."""
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
-        super().__init__(f"{path}:{line}: {problem} {advice}")
+        super().__init__(f"{path}:{line}: {problem} {advice}".rstrip())
         self.path, self.line, self.problem, self.advice = path, line, problem, advice
 
     def __reduce__(self) -> tuple[type[DamagedRecording], tuple[object, ...]]:
@@ -72,6 +76,17 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
     if legal:
         _refuse((each for exchange in session.exchanges for each in violations(exchange, session.header)), path)
     return session
+
+
+def session_without_media(text: str, path: object) -> RecordedSession:
+    """The session in a text, legal or not, with references in the place of the media in other files.
+
+    Raises DamagedRecording.
+    """
+    rows = Rows(text, path)
+    lines = [*map(rows.as_written, rows.numbers)]
+    _refuse(problems_of(lines), path)
+    return session_of(lines)
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
@@ -167,6 +182,11 @@ _scan: Final = _DECODER.scan_once
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
     """The JSON object on an unusual line. Raises DamagedRecording with the reason if the line is no JSON object."""
     row = row.strip(" \t\r")
+    if _CONFLICT.fullmatch(row):
+        problem = (
+            f"this line is a conflict marker of git, {said(row)}: resolve the conflict, or record the session again."
+        )
+        raise DamagedRecording(path, number, problem, "")
     if not row:
         raise DamagedRecording(path, number, "this line is empty.", "Delete it.")
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,12 +20,11 @@ from urllib.parse import quote, unquote
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
-from converse_harness.recordings.encodings import GZIP, undone, unpacked
+from converse_harness.recordings.encodings import GZIP, unpacked
 from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
     Accounts,
-    Change,
     Leak,
     accounts_of,
     all_views,
@@ -34,8 +33,16 @@ from converse_harness.recordings.leaks import (
     streamed,
 )
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
-from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
+from converse_harness.recordings.spans import FindChanges, deep, masked, masking, masking_accounts, spread
+from converse_harness.secret_kinds import ACCOUNTS, KINDS
+from converse_harness.secrets import (
+    MASK,
+    cut_spans,
+    matches,
+    own_secrets,
+    own_spans,
+    secret_span,
+)
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
@@ -61,9 +68,6 @@ class Redacted(NamedTuple):
         """The secrets whose masking causes a warning."""
         return (leak for leak in self.found if leak.kind not in _EXPECTED)
 
-
-FindChanges = Callable[[str], list[Change]]
-"""A function that returns the changes to make in a text, in order."""
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
@@ -188,14 +192,14 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     'AWS_ACCESS_KEY_ID is ***'
     """
     kinds, values = _kinds_in(text, own), set[str]()
-    cut = _masked(cut_spans(text, own))
+    cut = masked(cut_spans(text, own))
     if cut:
-        text, kinds = "".join(_spread([text], cut)), list(dict.fromkeys([*kinds, OWN_SECRET]))
+        text, kinds = "".join(spread([text], cut)), list(dict.fromkeys([*kinds, OWN_SECRET]))
     if not kinds:
         return Cleaned(text)
-    for find in (*_masks(kinds, own), _masking_accounts):
-        values |= {text[start:end] for start, end, _ in _deep(find, text)}
-    made = _Work(accounts_of(()), (*_masks(kinds, own), _masking_accounts), named=True).text(text)
+    for find in (*_masks(kinds, own), masking_accounts):
+        values |= {text[start:end] for start, end, _ in deep(find, text)}
+    made = _Work(accounts_of(()), (*_masks(kinds, own), masking_accounts), named=True).text(text)
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
@@ -277,24 +281,37 @@ class _Work:
         """Make the replacements in one text that is split into pieces. A match may extend over several pieces."""
         new = list(pieces)
         for find in self.finds:
-            changes = _deep(find, "".join(new)) if self.named else find("".join(new))
+            changes = deep(find, "".join(new)) if self.named else find("".join(new))
             if changes:
-                new = list(_spread(new, changes))
+                new = list(spread(new, changes))
         return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
 
     def _run(self, run: str, depth: int) -> str:
-        """Make the replacements in a run of characters that may be the base64 of a text."""
+        """Make the replacements in a run of characters that may be the base64 of a text, or of an image."""
         urlsafe = "-" in run or "_" in run
         padded = run + "=" * (-len(run) % 4)
         try:
             data = base64.b64decode(padded.translate(_STANDARD), validate=True)
-            new = self._packed(data, depth)
-        except ValueError:  # neither base64 nor UTF-8
+        except ValueError:
             return run
+        try:
+            new = self._packed(data, depth)
+        except ValueError:  # no UTF-8
+            new = data if self.named else self._binary(data)
         if new == data:
             return run
         encoded = (base64.urlsafe_b64encode if urlsafe else base64.b64encode)(new).decode()
         return encoded if padded == run else encoded.rstrip("=")
+
+    def _binary(self, data: bytes) -> bytes:
+        """Make those replacements in binary data that touch a secret. Others would match by chance, and damage it."""
+        text = data.decode("latin-1")
+        for find in self.finds:
+            changes = find(text)
+            spans = [secret_span(found) for _, found in matches(text)] if changes else []
+            touching = [each for each in changes if any(start < each[1] and each[0] < end for start, end in spans)]
+            text = "".join(spread([text], touching))
+        return text.encode("latin-1", errors="backslashreplace")
 
     def _packed(self, data: bytes, depth: int, errors: str = "strict") -> bytes:
         """Make the replacements in the bytes of a text, or in gzip data of a text. Raises UnicodeDecodeError."""
@@ -336,63 +353,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
     """The functions that find and mask the secrets of the kinds with these names."""
     if OWN_SECRET in kinds:
-        yield lambda text: _masked(own_spans(text, own))
+        yield lambda text: masked(own_spans(text, own))
     for kind in _MASKED:
         if kind.name in kinds:
-            yield partial(_masking, kind)
-
-
-def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
-    """Find changes in a text, also where its characters are escaped, percent-encoded or HTML entities."""
-    changes = find(text)
-    for inner, starts in undone(text) if depth else ():
-        for start, end, new in _deep(find, inner, depth - 1):
-            at, stop = starts[start], starts[end]
-            if not any(at < other_end and other < stop for other, other_end, _ in changes):
-                changes = [*changes, (at, stop, new)]
-    return sorted(changes)
-
-
-def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
-    """Apply changes to one text that is split into pieces.
-
-    A replacement as long as the replaced text is split at the same positions; any other replacement goes into the piece
-    where the replaced text begins.
-    """
-    at = 0
-    for piece in pieces:
-        end = at + len(piece)
-        made: list[str] = []
-        done = at
-        for start, stop, new in changes:
-            if stop <= at or start >= end:
-                continue
-            made.append(piece[done - at : max(start, at) - at])
-            if len(new) == stop - start:
-                made.append(new[max(at - start, 0) : end - start])
-            elif start >= at:
-                made.append(new)
-            done = min(stop, end)
-        made.append(piece[done - at :])
-        yield "".join(made)
-        at = end
-
-
-def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """The changes that mask these spans. Overlapping spans are masked as one span."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return [(start, end, MASK) for start, end in merged]
-
-
-def _masking(kind: SecretKind, text: str) -> list[Change]:
-    return [(start, end, MASK) for start, end in secret_spans(kind, text)]
-
-
-def _masking_accounts(text: str) -> list[Change]:
-    spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
-    return _masked(span for span in spans if not text.startswith(STAND_IN, span[0]))
+            yield partial(masking, kind)

@@ -216,13 +216,14 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
     if head["status"] >= 400 and name:
         return ErrorBody(name, head["status"], members)
     if exchange.operation == "Converse" and isinstance(members.get("output"), dict):
-        return _message(members)
+        return message_of(members)
     if exchange.operation == "ConverseStream" and events:
         return EventsBody(tuple(event for event in events if event is not None), strict=not exchange.faults)
     return BareBody(" ".join(map(str, (exchange.operation, head["status"], members.get("message", "")))).rstrip())
 
 
-def _message(members: Mapping[str, Any]) -> Body:
+def message_of(members: Mapping[str, Any]) -> Body:
+    """The body of a Reply with the message in a ConverseResponse; a BareBody if it has none."""
     from converse_harness import bedrock
 
     read = bedrock.from_json("ConverseResponse", members)

@@ -17,8 +17,17 @@ _SHOWN: Final = 10
 
 _ADVICE: Final = (
     "Have it replaced (a line `pattern => replacement` under converse_redact in pytest's configuration, or "
-    "Redaction(replacements=...)), or record with a test value in its place."
+    "Redaction(replacements=...)), or record with a test value in its place.   More: converse-harness docs recording "
+    "what-is-never-written"
 )
+
+
+_ENCODED: Final = (
+    "\nA pattern is searched in texts, in base64 and gzip of texts, and where it touches the secret in the bytes of an "
+    "image. Where the rule that is set does not reach the secret, one must match the encoded text as it stands in the "
+    "request: `iVBORw0KGgo[A-Za-z0-9+/=]+ => aW1hZ2U=` replaces each PNG."
+)
+"""The advice for a secret in an encoded text."""
 
 
 class LeftOut(NamedTuple):
@@ -83,7 +92,8 @@ def said_of_left_out(safe: SafeLines, where: object) -> str:
     first = f"{where} was written without {missing}" if wrote else f"{where} was not written"
     last = "" if wrote else "What was there before is as it was. "
     held = f"{_secrets(len(places))} that cannot be masked there"
-    return f"{first}, for it would hold {held}:\n{_listed(places)}\n{last}{_ADVICE}"
+    encoded = _ENCODED if any(leak.form for each in safe.left_out for leak in each.leaks) else ""
+    return f"{first}, for it would hold {held}:\n{_listed(places)}\n{last}{_ADVICE}{encoded}"
 
 
 def _secrets(count: int) -> str:

@@ -48,7 +48,7 @@ def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     """The rows of a request: system prompt, tools, number of earlier messages, and last message."""
     request, call = exchange.request, exchange.call
     for block in objects_of(request.get("system")):
-        yield from _block_rows(block, None, "system")
+        yield from block_rows(block, None, "system")
     tools = [tool.get("toolSpec") for tool in objects_of(member_of(request, "toolConfig", "tools"))]
     names = [str(tool.get("name")) for tool in tools if is_object(tool)]
     if names:
@@ -58,7 +58,7 @@ def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
         yield _row("before", None, f"{len(messages) - 1} message{'s' * (len(messages) > 2)}")
     if messages:
         for block in objects_of(messages[-1].get("content")):
-            yield from _block_rows(block, None, str(messages[-1].get("role")))
+            yield from block_rows(block, None, str(messages[-1].get("role")))
     elif "request" in call:
         yield _row("request", None, _json(call["request"]))
     yield from (_row(key, None, call[key]) for key in ("requestText", "requestBase64") if key in call)
@@ -92,7 +92,7 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
         yield _row("error", at, ": ".join(filter(None, (head.get("type"), said))))
     elif is_array(content := member_of(parsed, "output", "message", "content")) and is_object(parsed):
         for block in objects_of(content):
-            yield from _block_rows(block, at)
+            yield from block_rows(block, at)
         yield _row("stop", at, str(parsed.get("stopReason")))
         yield from _metadata_rows(parsed, at)
     else:
@@ -149,8 +149,8 @@ class _Stream:
             yield TimelineRow(label, tuple(pieces))
 
 
-def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[TimelineRow]:
-    """The rows of a complete content block; `label` is the label for plain text."""
+def block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[TimelineRow]:
+    """The rows of a complete content block; `label` is the label for plain text, and `at` its time in milliseconds."""
     match block:
         case {"text": str(text)}:
             yield _row(label, at, text)

@@ -17,11 +17,12 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import Final, cast
 
 from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
 from converse_harness.errors import SecretFound, StreamOrderError
+from converse_harness.literals import StopReason
 from converse_harness.recordings.again import with_kept
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
@@ -344,4 +345,4 @@ def _whole(body: object) -> Assembled | None:
     if not isinstance(body, MessageBody):
         return None
     message = {"role": body.role, "content": list(body.content)}
-    return Assembled(message, body.stop_reason, *map(body.options.get, OPTIONS))
+    return Assembled(message, cast("StopReason", body.stop_reason), *map(body.options.get, OPTIONS))

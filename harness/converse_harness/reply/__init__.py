@@ -4,6 +4,10 @@ Messages, blocks and events are the plain dicts of the AWS API. The Endpoint fil
 out: token usage, latency, tool use ids.
 """
 
+from typing import TYPE_CHECKING
+
+from converse_harness.imports import no_such_name
+from converse_harness.reply.exact import events, response
 from converse_harness.reply.failures import (
     access_denied,
     connect_timeout,
@@ -27,7 +31,8 @@ from converse_harness.reply.failures import (
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
 from converse_harness.reply.improvised import improvised
-from converse_harness.reply.plain import cited, events, json, message, text, tool_use
+from converse_harness.reply.messages import message
+from converse_harness.reply.plain import cited, json, reasoning, text, tool_use, tool_uses
 
 __all__ = [
     "access_denied",
@@ -51,12 +56,25 @@ __all__ = [
     "model_not_ready",
     "model_timeout",
     "read_timeout",
+    "reasoning",
     "resource_not_found",
+    "response",
     "service_unavailable",
     "text",
     "throttled",
     "tool_use",
+    "tool_uses",
     "unknown_operation",
     "unrecognized_client",
     "validation_error",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+
+    def __getattr__(name):
+        raise no_such_name(__name__, name, __dir__)

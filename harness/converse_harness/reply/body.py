@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import shake_256
 from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness import bedrock
+from converse_harness.bedrock.families import Family
 from converse_harness.faults.model import FaultPlacement
 from converse_harness.secrets import mask
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
-from converse_harness.stream.grammar import ERROR_FRAME, kind
+from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
+
+USUAL_SIGNATURE: Final = "signature_00000000000000000000"
+"""Placeholder for the signature of reasoning: a family that signs sends a generated one, every other family none."""
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
 """Placeholder for a missing toolUseId in a toolUse block; the Endpoint replaces the placeholder with a generated id."""
@@ -40,6 +46,14 @@ class MessageBody:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strict: bool = True
 
+    def said_by(self, family: Family) -> tuple[Mapping[str, Any], ...]:
+        """The content as models of this family send it: signed where USUAL_SIGNATURE stands, or without signature."""
+        return tuple(_signed(block, family) for block in self.content) if self._has_usual_signature else self.content
+
+    @cached_property
+    def _has_usual_signature(self) -> bool:
+        return any(_usual_signature(block) for block in self.content)
+
     @cached_property
     def tokens(self) -> int:
         """The estimated number of tokens of `content`."""
@@ -48,10 +62,14 @@ class MessageBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventsBody:
-    """An answer as exact stream events; `strict`: the events were checked against AWS's model and event order."""
+    """An answer as exact stream events; `strict`: the events were checked against AWS's model and event order.
+
+    `unfinished` is the error text for events that are only the beginning of a stream; a failure must end them.
+    """
 
     events: tuple[Mapping[str, Any], ...]
     strict: bool = True
+    unfinished: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,16 +184,19 @@ def summarize_body(body: Body) -> str:
     match body:
         case MessageBody(content, stop_reason):
             usual = default_stop_reason(content)
-            return " + ".join(map(summarize_block, content)) + (f", {stop_reason}" if stop_reason != usual else "")
+            blocks = " + ".join(map(summarize_block, content)) or "no content block"
+            return blocks + (f", {stop_reason}" if stop_reason != usual else "")
         case EventsBody(events):
-            return f"{len(events)} events"
+            last = kind(events[-1]) if events else ""
+            ending = f", the last one {last}" if is_exception(last) else ""
+            return f"{len(events)} {'event' if len(events) == 1 else 'events'}{ending}"
         case ErrorBody(name, status, members):
             return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
         case BareBody(summary):
             return summary
 
 
-_KEYWORDS: Final[Mapping[str, str]] = {
+KEYWORDS: Final[Mapping[str, str]] = {
     "additionalModelResponseFields": "additional",
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
@@ -236,8 +257,10 @@ def _written_body(body: WrittenBody) -> Call:
             return "error", (name, members["message"]), {**given, **others}
         case MessageBody(({"text": text},), "end_turn", pieces=None, options={}, strict=True) if not body.options:
             return "text", (text,), {}
+        case MessageBody((block, *rest)) if _usual_signature(block):
+            return _written_reasoning(body, block["reasoningContent"]["reasoningText"]["text"], tuple(rest))
         case MessageBody():
-            options = {_KEYWORDS.get(name, name): value for name, value in body.options.items()}
+            options = {KEYWORDS.get(name, name): value for name, value in body.options.items()}
             if body.stop_reason != default_stop_reason(body.content):
                 options = {"stop_reason": body.stop_reason, **options}
             if body.pieces is not None:
@@ -245,6 +268,33 @@ def _written_body(body: WrittenBody) -> Call:
             if not body.strict:
                 options["strict"] = False
             return "message", [_without_placeholder(block) for block in body.content], options
+
+
+def _written_reasoning(body: MessageBody, text: str, rest: tuple[Mapping[str, Any], ...]) -> Call:
+    """Write the message as `reasoning(text, then)`: no block has the placeholder of a signature as its value."""
+    pieces = body.pieces or {}
+    options = {"pieces": list(pieces[0])} if 0 in pieces else {}
+    moved = {index - 1: each for index, each in pieces.items() if index}
+    then = replace(body, content=rest, pieces=moved or None)
+    plain = not rest and then.stop_reason == "end_turn" and not then.options and then.strict
+    return "reasoning", (text,) if plain else (text, then), options
+
+
+def _usual_signature(block: Mapping[str, Any]) -> bool:
+    match block:
+        case {"reasoningContent": {"reasoningText": {"signature": signature}}}:
+            return bool(signature == USUAL_SIGNATURE)
+        case _:
+            return False
+
+
+def _signed(block: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
+    if not _usual_signature(block):
+        return block
+    text = block["reasoningContent"]["reasoningText"]["text"]
+    # 51 bytes are 68 characters of base64 without padding; the beginning is that of recorded signatures.
+    generated = {"signature": f"EqQBCgIYAhIk{b64encode(shake_256(text.encode()).digest(51)).decode()}"}
+    return {"reasoningContent": {"reasoningText": {"text": text, **(generated if family.signs else {})}}}
 
 
 def _without_placeholder(block: Mapping[str, Any]) -> Mapping[str, Any]:

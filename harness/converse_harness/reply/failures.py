@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from converse_harness import bedrock, faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
-from converse_harness.errors import ReplyError
+from converse_harness.bedrock.findings import shown
+from converse_harness.errors import Advice, ReplyError
+from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.arguments import check_json, check_optional_text, check_text, did_you_mean
 from converse_harness.stream.http import ERROR_NAME
 
 _NOTHING: Final = Reply(MessageBody((), "end_turn"))
@@ -43,6 +45,14 @@ def read_timeout() -> Reply:
     return _NOTHING.broken(faults.read_timeout)
 
 
+@overload
+def error(name: ErrorName, message: str | None = None, *, status: int | None = None, **members: object) -> Reply: ...
+
+
+@overload
+def error(name: str, message: str | None = None, *, status: int | None, **members: object) -> Reply: ...
+
+
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail before the stream, with an HTTP error as Bedrock sends it.
 
@@ -60,20 +70,23 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name not in shapes:
         raise ReplyError(
-            f"{name!r} is not an error of Bedrock Runtime. One of: {', '.join(sorted(shapes))}. "
-            "For one that is not in the model give its status=."
+            f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes, f'{name}Exception')} "
+            f"One of: {', '.join(sorted(shapes))}. For one that is not in the model ",
+            Advice("give its status=.", 'give its "status": {"error": {"name": "...", "status": 418}}.'),
         )
     given = shapes[name].status if status is None else status
     if type(given) is not int or not 400 <= given <= 599:
-        raise ReplyError(f"status is {given!r}; the HTTP status of an error is a whole number from 400 to 599.")
+        raise ReplyError(
+            f"error(status={shown(given)}): the HTTP status of an error is a whole number from 400 to 599."
+        )
     if name in shapes:
         bedrock.check(name, body, root=name)
     else:
-        _check_json(name, body)
+        check_json(name, body)
     return Reply(ErrorBody(name, given, body))
 
 
-def throttled(message: str | None = None, *, wording: str | None = None) -> Reply:
+def throttled(message: str | None = None, *, wording: ThrottleWording | None = None) -> Reply:
     """Fail with 429 ThrottlingException, which botocore and most clients retry.
 
     `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day. Users reported these
@@ -86,12 +99,18 @@ def throttled(message: str | None = None, *, wording: str | None = None) -> Repl
     """
     if message is not None and wording is not None:
         raise ReplyError(f"throttled({message!r}, wording={wording!r}): give the message or the name of a wording.")
+    check_optional_text("throttled", message=message)
+    if message in THROTTLES:
+        raise ReplyError(
+            f"throttled({message!r}): this is the name of a wording; the message is a text. Write ",
+            Advice(f'reply.throttled(wording="{message}").', f'{{"throttled": {{"wording": "{message}"}}}}.'),
+        )
     if wording is not None:
         message = _worded("throttled", wording, THROTTLES).message
     return error("ThrottlingException", message)
 
 
-def context_overflow(wording: str = "input_too_long") -> Reply:
+def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
     """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not retry.
 
     `wording` is one of `wordings.OVERFLOWS`. The wordings differ by model, and some clients do not recognise all of
@@ -114,7 +133,7 @@ def access_denied(message: str | None = None) -> Reply:
     >>> access_denied()
     <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
     """
-    return error("AccessDeniedException", message)
+    return _error("access_denied", "AccessDeniedException", message)
 
 
 def validation_error(message: str) -> Reply:
@@ -123,6 +142,12 @@ def validation_error(message: str) -> Reply:
     >>> validation_error("This model doesn't support tool use in streaming mode.")
     <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
     """
+    check_text("validation_error", message=message)
+    if message in OVERFLOWS:
+        raise ReplyError(
+            f"validation_error({message!r}): this is the name of a wording; the message is a text. Write ",
+            Advice(f'reply.context_overflow("{message}").', f'{{"context_overflow": "{message}"}}.'),
+        )
     return error("ValidationException", message)
 
 
@@ -143,7 +168,7 @@ def resource_not_found(message: str | None = None) -> Reply:
     >>> resource_not_found()
     <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
     """
-    return error("ResourceNotFoundException", message)
+    return _error("resource_not_found", "ResourceNotFoundException", message)
 
 
 def model_timeout(message: str | None = None) -> Reply:
@@ -152,7 +177,7 @@ def model_timeout(message: str | None = None) -> Reply:
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
     """
-    return error("ModelTimeoutException", message)
+    return _error("model_timeout", "ModelTimeoutException", message)
 
 
 def model_error(
@@ -165,6 +190,7 @@ def model_error(
     >>> model_error("It died.", original_status_code=500).body.members["originalStatusCode"]
     500
     """
+    check_optional_text("model_error", message=message)
     given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
     return error("ModelErrorException", message, **{name: value for name, value in given.items() if value is not None})
 
@@ -177,7 +203,7 @@ def model_not_ready(message: str | None = None) -> Reply:
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
     """
-    return error("ModelNotReadyException", message)
+    return _error("model_not_ready", "ModelNotReadyException", message)
 
 
 def internal_server_error(message: str | None = None) -> Reply:
@@ -186,7 +212,7 @@ def internal_server_error(message: str | None = None) -> Reply:
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
     """
-    return error("InternalServerException", message)
+    return _error("internal_server_error", "InternalServerException", message)
 
 
 def service_unavailable(message: str | None = None) -> Reply:
@@ -195,7 +221,7 @@ def service_unavailable(message: str | None = None) -> Reply:
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
     """
-    return error("ServiceUnavailableException", message)
+    return _error("service_unavailable", "ServiceUnavailableException", message)
 
 
 def unrecognized_client(message: str | None = None) -> Reply:
@@ -206,7 +232,7 @@ def unrecognized_client(message: str | None = None) -> Reply:
     >>> unrecognized_client()
     <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
     """
-    return error("UnrecognizedClientException", message)
+    return _error("unrecognized_client", "UnrecognizedClientException", message)
 
 
 def invalid_signature(message: str | None = None) -> Reply:
@@ -217,7 +243,7 @@ def invalid_signature(message: str | None = None) -> Reply:
     >>> invalid_signature()
     <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
     """
-    return error("InvalidSignatureException", message)
+    return _error("invalid_signature", "InvalidSignatureException", message)
 
 
 def expired_token(message: str | None = None) -> Reply:
@@ -228,7 +254,7 @@ def expired_token(message: str | None = None) -> Reply:
     >>> expired_token()
     <Reply ExpiredTokenException (403) "The security token included in the request is expired">
     """
-    return error("ExpiredTokenException", message)
+    return _error("expired_token", "ExpiredTokenException", message)
 
 
 def unknown_operation(message: str | None = None) -> Reply:
@@ -239,38 +265,32 @@ def unknown_operation(message: str | None = None) -> Reply:
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
     """
-    return error("UnknownOperationException", message)
+    return _error("unknown_operation", "UnknownOperationException", message)
 
 
-def _worded(function: str, wording: str, wordings: Mapping[str, Wording]) -> Wording:
+def _error(function: str, name: ErrorName, message: str | None) -> Reply:
+    check_optional_text(function, message=message)
+    return error(name, message)
+
+
+def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:
     if type(wording) is not str or wording not in wordings:  # a value of another type may not be hashable
         raise ReplyError(
-            f"{function}(wording={wording!r}): one of {', '.join(wordings)}. For another text use "
-            f"{_OWN_WORDS[function]}."
+            f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use ",
+            _OWN_WORDS[function],
         )
     return wordings[wording]
 
 
-_OWN_WORDS: Final = {
-    "throttled": "reply.throttled(message)",
-    "context_overflow": "reply.validation_error(message)",
+_OWN_WORDS: Final[Mapping[str, Advice]] = {
+    "throttled": Advice("reply.throttled(message).", '{"throttled": {"message": "..."}}.'),
+    "context_overflow": Advice("reply.validation_error(message).", '{"validation_error": "..."}.'),
 }
 
 
 def _check_name(name: str) -> None:
     if type(name) is not str or not ERROR_NAME.fullmatch(name):
         raise ReplyError(
-            f"{name!r} is no name of an error: it travels in the header x-amzn-ErrorType and is made of ASCII letters, "
-            "digits, '.', '_' and '-', for instance 'ThrottlingException'."
+            f"error(name={shown(name)}): this is no name of an error: it travels in the header x-amzn-ErrorType and is "
+            "made of ASCII letters, digits, '.', '_' and '-', for instance 'ThrottlingException'."
         )
-
-
-def _check_json(name: str, body: Mapping[str, object]) -> None:
-    """Check that the members of an unknown error are JSON. Raises ReplyError."""
-    if type(body["message"]) is not str:
-        raise ReplyError(f"{name}.message is {body['message']!r}; it must be a str.")
-    for member, value in body.items():
-        try:
-            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-        except (TypeError, ValueError, RecursionError) as problem:
-            raise ReplyError(f"{name}.{member} is {value!r}, which is no JSON: {problem}.") from None

@@ -9,10 +9,21 @@ from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
 from converse_harness.bedrock.cutting import cut_text
 from converse_harness.bedrock.families import NEUTRAL
-from converse_harness.errors import ReplyError
-from converse_harness.reply.plain import message
+from converse_harness.bedrock.findings import is_object, shown
+from converse_harness.errors import Advice, ReplyError
+from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason
+from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.arguments import (
+    check_flag,
+    check_optional_text,
+    check_text,
+    did_you_mean,
+    pieces_of_one,
+    texts,
+)
 
+_MADE_BY: Final = {"BLOCKED": "guardrail_blocked", "ANONYMIZED": "guardrail_masked", "NONE": "guardrail_passed"}
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -20,8 +31,8 @@ _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 def guardrail_blocked(
     text: str = rails.BLOCKED_MESSAGE,
     *,
-    policy: str | Mapping[str, object] = "topic",
-    side: str | None = None,
+    policy: BlockingPolicy | Mapping[str, object] = "topic",
+    side: GuardrailSide | None = None,
     original: str | None = None,
     streamed: str | None = None,
     trace: bool = True,
@@ -49,7 +60,9 @@ def guardrail_blocked(
     >>> blocked.summary
     'text "I do not talk about that.", guardrail_intervened'
     """
-    _check_texts(text=text, original=original, streamed=streamed)
+    _check_said("guardrail_blocked", text)
+    check_optional_text("guardrail_blocked", original=original, streamed=streamed)
+    check_flag("guardrail_blocked", trace=trace, omit_detected=omit_detected)
     ours = original is not None or streamed is not None or input_assessment is not None
     side, assessment = _assess(policy, "BLOCKED", side, "output" if ours else None, detected=not omit_detected)
     if side == "input":
@@ -58,7 +71,7 @@ def guardrail_blocked(
                 "guardrail_blocked(side='input') with original=, streamed= or input_assessment=: where the input is "
                 "blocked the model writes nothing. Use side='output', or leave them out."
             )
-        usage = {**_NO_TOKENS, **(usage or {})}
+        usage = {**_NO_TOKENS, **usage} if is_object(usage) else _NO_TOKENS if usage is None else usage
     if streamed == "":
         raise ReplyError("guardrail_blocked(streamed=''): what was let through before is not empty; leave it out.")
     before = cut_text(streamed, NEUTRAL) if streamed else []
@@ -72,8 +85,8 @@ def guardrail_masked(
     text: str,
     *,
     original: str | None = None,
-    policy: str | Mapping[str, object] | None = None,
-    side: str | None = None,
+    policy: MaskingPolicy | Mapping[str, object] | None = None,
+    side: GuardrailSide | None = None,
     pieces: Sequence[str] | None = None,
     trace: bool = True,
     omit_detected: bool = False,
@@ -98,7 +111,9 @@ def guardrail_masked(
     >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
     'text "Write to {EMAIL}.", guardrail_intervened'
     """
-    _check_texts(text=text, original=original)
+    check_text("guardrail_masked", text=text)
+    check_optional_text("guardrail_masked", original=original)
+    check_flag("guardrail_masked", trace=trace, omit_detected=omit_detected)
     if side == "input":
         if original is not None:
             raise ReplyError(
@@ -120,8 +135,8 @@ def guardrail_masked(
 def guardrail_passed(
     text: str,
     *,
-    policy: str | Mapping[str, object] | None = None,
-    side: str | None = None,
+    policy: GuardrailPolicy | Mapping[str, object] | None = None,
+    side: GuardrailSide | None = None,
     pieces: Sequence[str] | None = None,
     guardrail_id: str = rails.UNNAMED_GUARDRAIL,
     version: str = rails.VERSION,
@@ -139,10 +154,21 @@ def guardrail_passed(
     >>> guardrail_passed("18 °C and sunny.").summary
     'text "18 °C and sunny."'
     """
-    _check_texts(text=text)
+    _check_said("guardrail_passed", text)
     side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
     told = _trace(side, assessment, text, guardrail_id, version, input_assessment)
     return _answer(text, pieces, told, usage, metrics, "end_turn")
+
+
+def _check_said(function: str, text: str) -> None:
+    """Raise ReplyError unless `text` is a text for the user; the name of a policy is none."""
+    check_text(function, text=text)
+    if text in rails.POLICIES:
+        raise ReplyError(
+            f"{function}({text!r}): this is the name of a policy, and the first argument is the text of the answer. "
+            "Write ",
+            Advice(f'policy="{text}".', f'"policy": "{text}".'),
+        )
 
 
 def _answer(
@@ -151,45 +177,53 @@ def _answer(
     trace: Mapping[str, object] | None,
     usage: Mapping[str, object] | None,
     metrics: Mapping[str, object] | None,
-    stop_reason: str = "guardrail_intervened",
+    stop_reason: StopReason = "guardrail_intervened",
 ) -> Reply:
-    given = None if pieces is None else {0: pieces}
-    return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
+    given = None if pieces is None else {0: texts("guardrail", "pieces", pieces)}
+    with pieces_of_one(0):
+        return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
 
 
 def _assess(
     policy: str | Mapping[str, object],
     action: str,
-    side: str | None,
-    usual: str | None = None,
+    side: GuardrailSide | None,
+    usual: GuardrailSide | None = None,
     *,
     detected: bool = True,
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[GuardrailSide, dict[str, Any]]:
     """Return the side and the completed assessment. Raises ReplyError if `policy` cannot take `action` on this side."""
+    by = _MADE_BY[action]
     if side not in (None, *rails.BOTH):
-        raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
+        raise ReplyError(f"{by}(side={shown(side)}): where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
         if policy not in rails.POLICIES:
             raise ReplyError(
-                f"policy={policy!r} is no policy of guardrails. One of: {', '.join(rails.POLICIES)}; or a "
-                "GuardrailAssessment as a mapping."
+                f"{by}(policy={policy!r}): this is no policy of guardrails{did_you_mean(policy, rails.POLICIES)} "
+                f"One of: {', '.join(rails.POLICIES)}; or a GuardrailAssessment as a mapping."
             )
-        assessment = rails.found(rails.POLICIES[policy])
-        if action != "NONE" and action not in rails.actions(rails.POLICIES[policy]):
+        known = rails.POLICIES[policy]
+        assessment = rails.found(known)
+        if action != "NONE" and action not in rails.actions(known):
             raise ReplyError(
-                f"policy={policy!r} cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. What a "
-                "guardrail only tells is reply.guardrail_passed(text, policy=...)."
+                f"{by}(policy={policy!r}): it cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. "
+                "What a guardrail only tells is ",
+                Advice("reply.guardrail_passed(text, policy=...).", "guardrail_passed."),
             )
     elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
         assessment = dict(policy)
     else:
-        raise ReplyError(f"policy={policy!r}: a name of {', '.join(rails.POLICIES)}, or a GuardrailAssessment.")
+        raise ReplyError(
+            f"{by}(policy={shown(policy)}): it must be one of {', '.join(rails.POLICIES)}, or a GuardrailAssessment."
+        )
     assessment = _complete(assessment, action, "policy", detected=detected)
     happened = rails.done(assessment) - {"NONE"}
     if action == "NONE" and happened:
         raise ReplyError(
-            f"guardrail_passed: policy has a finding that is {', '.join(sorted(happened))}. Use "
-            "reply.guardrail_blocked or reply.guardrail_masked for it."
+            f"guardrail_passed: policy has a finding that is {', '.join(sorted(happened))}. Use ",
+            Advice(
+                "reply.guardrail_blocked or reply.guardrail_masked for it.", "guardrail_blocked or guardrail_masked."
+            ),
         )
     if action != "NONE" and rails.REASONS[action] != rails.reason(assessment):
         raise ReplyError(
@@ -197,7 +231,7 @@ def _assess(
             f"{rails.REASONS[action]!r} Give it a finding with action {action}."
         )
     found = rails.policies_in(assessment)
-    sides = [each for each in rails.BOTH if all(each in rule.sides for rule in found)]
+    sides: list[GuardrailSide] = [each for each in rails.BOTH if all(each in rule.sides for rule in found)]
     chosen = side or (usual if usual in sides else sides[0])
     if chosen not in sides:
         raise ReplyError(
@@ -220,10 +254,12 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
     return whole
 
 
-def _check_texts(**given: object) -> None:
-    for name, value in given.items():
-        if value is not None and not isinstance(value, str):
-            raise ReplyError(f"{name}={value!r}: a text, as str.")
+def _policies_in(policy: Mapping[str, object]) -> list[rails.Policy]:
+    try:
+        return rails.policies_in(policy)
+    except AttributeError:  # a member is no dict: `check` raises the error
+        bedrock.check("GuardrailAssessment", policy, root="policy")
+        raise
 
 
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
@@ -233,7 +269,7 @@ def _masked(text: str, original: str, policy: str | Mapping[str, object] | None)
     mask of the other kind.
     """
     if isinstance(policy, Mapping):
-        if rails.policies_in(policy):
+        if _policies_in(policy):
             return policy
         return {**rails.masked(rails.masks(text, original)), **policy}
     if policy not in (None, "pii", "regex"):

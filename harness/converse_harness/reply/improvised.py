@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
+from converse_harness.bedrock.findings import is_array, shown
 from converse_harness.bedrock.rules.schemas import OUTPUT
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
-from converse_harness.reply.plain import message
+from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
 
 _THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
@@ -41,6 +42,7 @@ class Improvised:
     tools: tuple[str, ...] | Literal["all"] = "all"
     at_once: int = 1
     uses: int = 1
+    may_be_unused: bool = False
 
     def __call__(self, call: AskingCall) -> Reply:
         """Compute the answer to a call. Raises ReplyError for a schema to which no value is found."""
@@ -61,6 +63,10 @@ class Improvised:
         """
         return replace(self, uses=message({"text": "."}).times(uses).uses)
 
+    def optional(self) -> Improvised:
+        """Return an improvised reply that no call has to use."""
+        return replace(self, may_be_unused=True)
+
     @property
     def summary(self) -> str:
         """A description in one line: `improvised, seed=7`."""
@@ -68,6 +74,7 @@ class Improvised:
         given += [] if self.tools == "all" else [f"tools={list(self.tools)}"]
         given += [f"at_once={self.at_once}"] if self.at_once > 1 else []
         given += [f"{self.uses} times"] if self.uses > 1 else []
+        given += ["optional"] if self.may_be_unused else []
         return ", ".join(["improvised", *given])
 
     def __repr__(self) -> str:
@@ -105,7 +112,11 @@ class Improvised:
         except Unsatisfied as reason:
             raise ReplyError(
                 f"no input is improvised for the tool {name!r}: in its inputSchema, {reason}. Correct the schema; or "
-                f"leave the tool out with tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}"
+                "leave the tool out with ",
+                Advice(
+                    f"tools=[...], or script its use: reply.tool_use({name!r}, {{...}}).{_MORE}",
+                    f'"tools": [...], or script its use: {{"tool_use": {{"name": "{name}", "input": ...}}}}.{_MORE}',
+                ),
             ) from None
 
     def _text(self, turn: _UserTurn) -> str:
@@ -121,7 +132,8 @@ class Improvised:
             except Unsatisfied as reason:
                 raise ReplyError(
                     f"no answer is improvised for the outputConfig: in {OUTPUT}, {reason}. Correct the schema, or "
-                    f"script the answer: reply.json({{...}}).{_MORE}"
+                    "script the answer: ",
+                    Advice(f"reply.json({{...}}).{_MORE}", f'{{"json": ...}}.{_MORE}'),
                 ) from None
             return json.dumps(value, ensure_ascii=False)
         used = f" after {_listed(dict.fromkeys(turn.used))}" if turn.used else ""
@@ -183,11 +195,12 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>
     """
-    if isinstance(tools, str) and tools != "all":
-        raise ReplyError(f'improvised(tools={tools!r}): "all", or a list of names, for instance [{tools!r}].')
+    if tools != "all" and (isinstance(tools, str) or not is_array(tools) or not all(isinstance(x, str) for x in tools)):
+        like = f", for instance [{tools!r}]" if isinstance(tools, str) else ""
+        raise ReplyError(f'improvised(tools={shown(tools)}): "all", or a list of names{like}.')
     if type(seed) is not int or type(at_once) is not int or at_once < 1:
         raise ReplyError(
             f"improvised(seed={seed!r}, at_once={at_once!r}): the seed is a whole number, and at_once a whole number "
             "from 1."
         )
-    return Improvised(seed, "all" if isinstance(tools, str) else (*map(str, tools),), at_once)
+    return Improvised(seed, "all" if isinstance(tools, str) else (*tools,), at_once)

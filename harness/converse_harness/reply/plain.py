@@ -1,183 +1,187 @@
-"""Functions that create answers with a message: text, tools, JSON, any content blocks, or the exact events."""
+"""Functions that create answers with a message, each in one line: texts, tools, JSON, reasoning, citations."""
 
 from __future__ import annotations
 
-import copy
 import json as _json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
-from converse_harness.errors import ReplyError
-from converse_harness.reply.body import UNNAMED_TOOL_USE, EventsBody, MessageBody
+from converse_harness.bedrock.findings import is_array, is_object, shown
+from converse_harness.errors import Advice, ReplyError
+from converse_harness.literals import StopReason
+from converse_harness.reply.body import USUAL_SIGNATURE, MessageBody
+from converse_harness.reply.messages import answer, message
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.chunk import default_stop_reason
-from converse_harness.stream.events import encode_event
-from converse_harness.stream.grammar import UNIONS, check_order, kind
+from converse_harness.stream.arguments import check_optional_text, check_text, pieces_of_one, texts, wrong
+from converse_harness.types.citations import Citation
+from converse_harness.types.event_loop import Usage
 
-_FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
-"""Kinds of mistakes that `strict=False` allows: future answers may have members and values that are now unknown."""
-
-_FUTURE_OPTIONS: Final = _FUTURE | {bedrock.FindingKind.REQUIRED}
-"""Kinds of mistakes that `strict=False` allows outside content blocks: AWS sometimes omits required members there."""
-
-_STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
-"""Blocks that every supported botocore can parse in a stream. Answers with only these blocks skip a slow check."""
-
-_NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+_NO_INPUT: Final = "it must be a dict, the JSON object of the tool's arguments. For an input that is no object use "
+_USE_MESSAGE: Final = Advice(
+    'reply.message({"toolUse": {"name": ..., "input": ...}}).',
+    '{"message": [{"toolUse": {"name": ..., "input": ...}}]}.',
+)
 
 
-def text(text: str, *, pieces: Sequence[str] | None = None, stop_reason: str = "end_turn") -> Reply:
+def text(
+    text: str,
+    *,
+    pieces: Sequence[str] | None = None,
+    stop_reason: StopReason = "end_turn",
+    usage: Usage | Mapping[str, object] | None = None,
+) -> Reply:
     """Answer with one text block.
 
-    `pieces` are the exact deltas; joined, they must equal the text. Raises ReplyError for an unknown stop reason.
+    `pieces` are the exact deltas; joined, they must equal the text. `usage` (TokenUsage) is as in `message`. Raises
+    ReplyError for an unknown stop reason.
 
     >>> text("18 °C and sunny.")
     <Reply text "18 °C and sunny.">
     """
-    return message({"text": text}, stop_reason=stop_reason, pieces=None if pieces is None else {0: pieces})
+    check_text("text", text=text)
+    with pieces_of_one(0):
+        return message({"text": text}, stop_reason=stop_reason, usage=usage, pieces=_pieces("text", 0, pieces))
+
+
+@overload
+def tool_use(
+    name: str,
+    input: Mapping[str, object] | None = None,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    pieces: Sequence[str] | None = None,
+    stop_reason: StopReason | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+    strict: Literal[True] = True,
+) -> Reply: ...
+
+
+@overload
+def tool_use(
+    name: str,
+    input: Mapping[str, object] | None = None,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    pieces: Sequence[str] | None = None,
+    stop_reason: str | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+    strict: bool,
+) -> Reply: ...
 
 
 def tool_use(
     name: str,
     input: Mapping[str, object] | None = None,
     *,
+    text: str | None = None,
     id: str | None = None,
     pieces: Sequence[str] | None = None,
     stop_reason: str | None = None,
+    usage: Mapping[str, object] | None = None,
+    strict: bool = True,
 ) -> Reply:
     """Answer with one toolUse block, by which the model asks the client to run a tool.
 
-    `input` is the JSON object of the tool's arguments. `id` is the toolUseId; the default is generated in the form of
-    recorded ids. `pieces` are the exact deltas of the input's JSON; with the stop reason `max_tokens` they may be only
-    the beginning of this JSON. `stop_reason` is `tool_use` by default. Raises ReplyError for a name that Bedrock does
-    not allow.
+    `input` is the JSON object of the tool's arguments. `text` is a text block before the tool use. `id` is the
+    toolUseId; the default is generated in the form of recorded ids. `pieces` are the exact deltas of the input's JSON;
+    with the stop reason `max_tokens` they may be only the beginning of this JSON. `stop_reason` is `tool_use` by
+    default, `usage` is as in `message`. `strict=False` allows a name that no request may have, as models invent them.
+    Raises ReplyError for a name that Bedrock does not allow.
 
-    >>> tool_use("get_weather", {"city": "Zürich"})
-    <Reply tool_use get_weather {"city": "Zürich"}>
+    >>> tool_use("get_weather", {"city": "Zürich"}, text="Let me look.")
+    <Reply text "Let me look." + tool_use get_weather {"city": "Zürich"}>
     """
-    block: dict[str, object] = {"name": name, "input": dict(input or {})}
+    tool = _tool("tool_use", "", name, input)
     if id is not None:
-        block["toolUseId"] = id
-    return message({"toolUse": block}, stop_reason=stop_reason, pieces=None if pieces is None else {0: pieces})
+        tool["toolUseId"] = id
+    before = _text_before("tool_use", text)
+    with pieces_of_one(len(before)):
+        return message(
+            *before,
+            {"toolUse": tool},
+            stop_reason=stop_reason,
+            usage=usage,
+            pieces=_pieces("tool_use", len(before), pieces),
+            strict=strict,
+        )
 
 
-def json(value: object) -> Reply:
+def tool_uses(
+    *uses: str | tuple[str, Mapping[str, object]],
+    text: str | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+    strict: bool = True,
+) -> Reply:
+    """Answer with several toolUse blocks: the client is asked to run several tools, or one tool several times.
+
+    Each of `uses` is a tuple of the tool's name and its input, or the name alone. Each gets a toolUseId of its own.
+    `text` is a text block before them; `usage` is as in `message`, and `strict=False` as in `tool_use`. Raises
+    ReplyError for a name that Bedrock does not allow, and for no tool at all.
+
+    >>> tool_uses(("get_weather", {"city": "Bern"}), ("get_weather", {"city": "Chur"}), "get_time")
+    <Reply tool_use get_weather {"city": "Bern"} + tool_use get_weather {"city": "Chur"} + tool_use get_time {}>
+    """
+    if not uses:
+        raise ReplyError('tool_uses() has no tool. Give each as ("name", {...}), or its name alone.')
+    tools = [_use(place, use) for place, use in enumerate(uses)]
+    blocks = [{"toolUse": tool} for tool in tools]
+    return message(*_text_before("tool_uses", text), *blocks, usage=usage, strict=strict)
+
+
+def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) -> Reply:
     """Answer with one text block that is the JSON of a value: structured output as models send it.
+
+    `usage` (TokenUsage) is as in `message`. Raises ReplyError for a value that is no JSON.
 
     >>> json([7, None])
     <Reply text "[7, null]">
     """
-    return text(_json.dumps(value, ensure_ascii=False))
-
-
-def message(
-    *content: Mapping[str, object],
-    stop_reason: str | None = None,
-    usage: Mapping[str, object] | None = None,
-    metrics: Mapping[str, object] | None = None,
-    trace: Mapping[str, object] | None = None,
-    additional: object = None,
-    performance_config: Mapping[str, object] | None = None,
-    service_tier: Mapping[str, object] | None = None,
-    pieces: Mapping[int, Sequence[str]] | None = None,
-    strict: bool = True,
-) -> Reply:
-    """Answer with the content blocks of one assistant message, as the AWS API writes them.
-
-    By default `stop_reason` follows from the blocks. A toolUse may omit its toolUseId. `usage` (TokenUsage; missing
-    members are estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds an empty `modelOutput`, as AWS does),
-    `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
-    ConverseResponse. `pieces` maps the index of a block to its exact deltas. With the stop reason `max_tokens`, the
-    pieces of a last toolUse block may be only the beginning of its input. `strict=False` allows members and values that
-    the installed botocore's model does not have (future ones), and missing required members outside the content blocks;
-    a stream sends a block of unknown type as one delta with the block's name.
-    Raises ReplyError if AWS's model does not allow a value, or if a block cannot be streamed.
-
-    >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
-    'text "Let me look." + tool_use get_weather {}'
-    """
-    blocks = tuple(_named(copy.deepcopy(block)) for block in content)
-    allowing = () if strict else _FUTURE
-    for index, block in enumerate(blocks):
-        bedrock.check("ContentBlock", block, root=f"content[{index}]", allowing=allowing)
-    reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
-    given = {
-        "usage": usage,
-        "metrics": metrics,
-        "trace": trace,
-        "additionalModelResponseFields": additional,
-        "performanceConfig": performance_config,
-        "serviceTier": service_tier,
-    }
-    options = {name: copy.deepcopy(value) for name, value in given.items() if value is not None}
-    bedrock.check("StopReason", reason, root="stop_reason", allowing=allowing)
-    for name, value in options.items():
-        if strict or bedrock.has_member("ConverseResponse", name):
-            whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
-            shape = bedrock.member("ConverseResponse", name).name
-            bedrock.check(shape, whole, root=name, allowing=() if strict else _FUTURE_OPTIONS)
-    reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
-    sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
-    for index, event in enumerate(reply.events()):  # events() raises if a block has no deltas or `pieces` is wrong
-        if not strict:
-            _check_encodable(event, index)
-        elif not sent_by_all:
-            _check_streamable(event)
-    return reply
-
-
-def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Reply:
-    """Answer with exactly these events, as AWS event dicts.
-
-    With `strict`, every event must be valid in AWS's model, and ConverseStream must be able to send this sequence.
-    Otherwise an event may be any JSON object with one key; a key that ends in `Exception` is sent as an exception
-    frame. Raises ReplyError for an invalid event, StreamOrderError for an impossible sequence.
-
-    >>> events([{"throttlingException": {"message": "Slow down"}}]).summary
-    '1 events'
-    """
-    copied = tuple(dict(copy.deepcopy(event)) for event in events)
-    for index, event in enumerate(copied):
-        name = kind(event)
-        if not isinstance(event[name], Mapping):
-            raise ReplyError(f"events[{index}].{name} is {event[name]!r}; an event is a mapping of its members.")
-        if strict:
-            bedrock.check("ConverseStreamOutput", event, root=f"events[{index}]")
-        else:
-            _check_encodable(event, index)
-    if strict:
-        check_order(copied)
-    return Reply(EventsBody(copied, strict))
-
-
-def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel if the installed botocore cannot parse the event: older ones lack some starts and deltas."""
-    for name, union in UNIONS.items():
-        if name in event:
-            (carried,) = event[name][union]
-            bedrock.member(bedrock.member(bedrock.stream_shape(name), union).name, carried)
-
-
-def _check_encodable(event: Mapping[str, Any], index: int) -> None:
     try:
-        encode_event(event)
-    except (ReplyError, TypeError, ValueError) as error:
-        raise ReplyError(f"events[{index}] cannot be sent: {error}. Events are JSON, with bytes for blobs.") from error
+        written = _json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise wrong(
+            "json", "value", value, f"it is no JSON ({error}). JSON is dict with str keys, list, str, int, float, bool."
+        ) from None
+    return text(written, usage=usage)
 
 
-def _named(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    match block:
-        case {"toolUse": {"name": _, "input": _} as tool} if "toolUseId" not in tool and len(block) == 1:
-            return {"toolUse": {**tool, "toolUseId": UNNAMED_TOOL_USE}}
-        case _:
-            return block
+def reasoning(
+    reasoning: str | bytes,
+    then: str | Reply | None = None,
+    *,
+    signature: str | bool = True,
+    pieces: Sequence[str] | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+) -> Reply:
+    """Answer with reasoning, and then with a text or with another reply: a tool use, JSON, citations.
+
+    `reasoning` is the model's text; bytes are redacted reasoning, which only the service can read. `then` is the text
+    or the reply that follows, if any. With `signature=True`, Claude signs the reasoning and other models do not;
+    `False` is without a signature, and a str is the signature itself. `pieces` are the exact deltas of the reasoning.
+    `usage` (TokenUsage) is as in `message`. Raises ReplyError for a reply that is not a message, or that says already
+    how it is sent (`times`, `paced`, `fails_after`, `broken`): say that of the whole.
+
+    >>> reasoning("The weather is asked for.", tool_use("get_weather", {"city": "Bern"}))
+    <Reply reasoning "The weather is asked for." + tool_use get_weather {"city": "Bern"}>
+    >>> reasoning("Easy.", "18 °C").paced(each=0.1)
+    <Reply reasoning "Easy." + text "18 °C">
+    """
+    block = _thought(reasoning, signature)
+    rest = _message_of(then)
+    options = rest.options if usage is None else {**rest.options, "usage": usage}
+    moved: dict[int, Sequence[str]] = {index + 1: each for index, each in (rest.pieces or {}).items()}
+    moved |= _pieces("reasoning", 0, pieces) or {}
+    with pieces_of_one(0):
+        return answer((block, *rest.content), rest.stop_reason, options, pieces=moved or None, strict=rest.strict)
 
 
 def cited(
-    *parts: str | Mapping[str, object],
-    stop_reason: str = "end_turn",
-    usage: Mapping[str, object] | None = None,
+    *parts: str | Citation | Mapping[str, object],
+    stop_reason: StopReason = "end_turn",
+    usage: Usage | Mapping[str, object] | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
 ) -> Reply:
     """Answer with texts in order; after each text come the Citations that support it (mappings of the AWS API).
@@ -196,21 +200,21 @@ def cited(
     """
     if not parts:
         raise ReplyError("cited() has nothing to say. Give texts, and after each the Citations that it leans on.")
-    texts: list[tuple[str, list[Mapping[str, object]]]] = []
+    found: list[tuple[str, list[Mapping[str, object]]]] = []
     for place, part in enumerate(parts):
         if isinstance(part, str):
-            texts.append((part, []))
+            found.append((part, []))
         elif isinstance(part, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
             bedrock.check("Citation", part, root=f"cited: parts[{place}]")
-            if not texts:
-                texts.append(("", []))
-            texts[-1][1].append(part)
+            if not found:
+                found.append(("", []))
+            found[-1][1].append(part)
         else:
             raise ReplyError(
                 f"cited: parts[{place}] is {part!r}; a part is a text or a Citation of the AWS API, each an argument "
                 "of its own."
             )
-    content = [_block(text, citations) for text, citations in texts]
+    content = [_block(text, citations) for text, citations in found]
     return message(*content, stop_reason=stop_reason, usage=usage, pieces=pieces)
 
 
@@ -219,3 +223,81 @@ def _block(text: str, citations: list[Mapping[str, object]]) -> dict[str, Any]:
         return {"text": text}
     generated = {"content": [{"text": text}]} if text else {}
     return {"citationsContent": {**generated, "citations": citations}}
+
+
+def _pieces(call: str, index: int, pieces: object) -> dict[int, Sequence[str]] | None:
+    """Return the exact deltas of the block at this index."""
+    return None if pieces is None else {index: texts(call, "pieces", pieces)}
+
+
+def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
+    check_optional_text(call, text=text)
+    return [] if text is None else [{"text": text}]
+
+
+def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
+    """Return the block of a tool use. `place` is its argument, empty for the arguments `name` and `input`."""
+    check_text(call, **{f"{place}[0]" if place else "name": name})
+    if value is not None and not is_object(value):
+        raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)
+    return {"name": name, "input": {} if value is None else {**value}}
+
+
+def _use(place: int, use: object) -> dict[str, Any]:
+    given = [use] if isinstance(use, str) else use
+    if not is_array(given) or not 1 <= len(given) <= 2:
+        must = 'it must be the name of a tool and its input, ("name", {...}), or the name alone.'
+        raise wrong("tool_uses", f"uses[{place}]", use, must)
+    if is_array(given[0]):
+        must = 'each use is an argument of its own: reply.tool_uses(("name", {...}), ("name", {...})).'
+        raise wrong("tool_uses", f"uses[{place}]", use, must)
+    return _tool("tool_uses", f"uses[{place}]", given[0], given[1] if len(given) > 1 else None)
+
+
+def _thought(reasoning: object, signature: object) -> dict[str, Any]:
+    if isinstance(reasoning, bytes | bytearray):
+        if signature is not True:
+            raise wrong("reasoning", "signature", signature, "redacted reasoning (bytes) has none. Leave it out.")
+        return {"reasoningContent": {"redactedContent": bytes(reasoning)}}
+    if not isinstance(reasoning, str):
+        raise wrong("reasoning", "reasoning", reasoning, "it must be a str, or bytes for redacted reasoning.")
+    if isinstance(signature, bool):
+        signed = {"signature": USUAL_SIGNATURE} if signature else {}
+    elif isinstance(signature, str):
+        signed = {"signature": signature}
+    else:
+        raise wrong(
+            "reasoning",
+            "signature",
+            signature,
+            "it must be the signature as str, True (as the model that is asked) or False (none).",
+        )
+    return {"reasoningContent": {"reasoningText": {"text": reasoning, **signed}}}
+
+
+def _message_of(then: object) -> MessageBody:
+    """Return the message that follows reasoning. Raises ReplyError if there is no message, or more than one."""
+    if then is None:
+        return MessageBody((), "end_turn")
+    if isinstance(then, str):
+        check_text("reasoning", then=then)
+        return MessageBody(({"text": then},), "end_turn")
+    if not isinstance(then, Reply):
+        raise ReplyError(
+            f"reasoning(then={shown(then)}): it must be a text, or a reply with a message. Give blocks of the AWS "
+            "API as ",
+            Advice("reply.message(...).", 'a "message" reply.'),
+        )
+    if not isinstance(then.body, MessageBody) or then.no_answer:
+        raise ReplyError(
+            f"reasoning(then={then!r}): it must be a message: text, tool_use, tool_uses, json, cited or message of ",
+            Advice("reply.", "a script."),
+        )
+    if not then.is_plain:
+        raise ReplyError(
+            f"reasoning(then={then!r}): say how the whole is sent, ",
+            Advice(
+                "as reply.reasoning(..., then).times(2) does.", 'as {"reasoning": ..., "then": ..., "times": 2} does.'
+            ),
+        )
+    return then.body

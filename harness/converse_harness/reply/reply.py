@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
-from converse_harness.errors import ReplyError
+from converse_harness.bedrock.findings import is_number, shown
+from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
+from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -25,9 +27,10 @@ from converse_harness.reply.body import (
     summarize_body,
     written,
 )
-from converse_harness.stream.chunk import Run, events_of, message_runs
+from converse_harness.reply.methods import check_count, check_name, fails, no_fault
+from converse_harness.stream.arguments import check_json, check_text, did_you_mean, wrong
+from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME
-from converse_harness.stream.http import ERROR_NAME
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +47,16 @@ class Reply:
     placements: tuple[FaultPlacement, ...] = ()
     pace: Pace = UNPACED
     recorded: Recorded | None = None
+    may_be_unused: bool = False
+
+    def optional(self) -> Reply:
+        """Return a reply that no call has to use: the test does not fail if it, or a part of its uses, stays unused.
+
+        >>> from converse_harness import reply
+        >>> reply.text("Are you still there?").optional().summary
+        'text "Are you still there?", optional'
+        """
+        return replace(self, may_be_unused=True)
 
     def times(self, uses: int) -> Reply:
         """Return a reply that answers this many calls in a row.
@@ -54,9 +67,26 @@ class Reply:
         """
         if type(uses) is not int or uses < 1:
             raise ReplyError(
-                f"times({uses!r}): a reply is used a whole number of times, at least once. For any number use always()."
+                f"times({shown(uses)}): a reply is used a whole number of times, at least once. For any number use ",
+                Advice("always().", '"always".'),
             )
         return replace(self, uses=uses)
+
+    @overload
+    def fails_after(
+        self,
+        events: int,
+        exception: StreamException,
+        message: str | None = None,
+        *,
+        strict: Literal[True] = True,
+        **members: object,
+    ) -> Reply: ...
+
+    @overload
+    def fails_after(
+        self, events: int, exception: str, message: str | None = None, *, strict: bool, **members: object
+    ) -> Reply: ...
 
     def fails_after(
         self, events: int, exception: str, message: str | None = None, *, strict: bool = True, **members: object
@@ -73,16 +103,23 @@ class Reply:
         'text "The answer is forty-two.", throttlingException after 3 events'
         """
         exceptions = bedrock.stream_exceptions()
-        if strict and exception not in exceptions:
+        call = f"fails_after({shown(events)}, {shown(exception)})"
+        given: tuple[Any, Any] = (events, exception)  # tests are user code
+        if (type(given[0]), type(given[1])) == (str, int):
+            raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
+        if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
-                f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
-                "For one that is not in the model pass strict=False."
+                f"{call}: {exception!r} is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
+                f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
+                Advice("pass strict=False.", 'add "strict": false.'),
             )
-        _check_name(f"fails_after({events!r}, {exception!r})", exception)
+        check_name(call, exception)
         shape = exception[:1].upper() + exception[1:]
         body = {"message": usual(shape) if message is None else message, **members}
         if strict:
             bedrock.check(exceptions[exception].name, body, root=exception)
+        else:
+            check_json(exception, body)
         return self._failing("fails_after", events, {exception: body}, strict=strict)
 
     def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
@@ -96,10 +133,11 @@ class Reply:
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
         'text "The answer is forty-two.", InternalFailure after 3 events'
         """
-        _check_name(f"error_frame_after({events!r}, {code!r})", code)
+        check_name(f"error_frame_after({shown(events)}, {shown(code)})", code)
         said = {"code": code, "message": usual(code) if message is None else message}
-        if type(said["message"]) is not str or not said["message"]:
-            raise ReplyError(f"error_frame_after(message={message!r}): a text that is not empty.")
+        check_text("error_frame_after", message=said["message"])
+        if not said["message"]:
+            raise wrong("error_frame_after", "message", message, "it must not be empty.")
         return self._failing("error_frame_after", events, {ERROR_FRAME: said}, strict=False)
 
     def _failing(self, by: str, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
@@ -107,10 +145,14 @@ class Reply:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
-        most = len(kinds) - (1 if strict else 0)
-        if type(after) is not int or not 0 <= after <= most:
+        if fails(self.events()):
+            raise ReplyError(f"{self.summary}: a stream fails once. Leave out its exception, or leave out {by}.")
+        unfinished = isinstance(self.body, EventsBody) and self.body.unfinished
+        most = len(kinds) - (1 if strict and not unfinished else 0)
+        check_count(f"{by}({shown(after)})", after)
+        if not 0 <= after <= most:
             raise ReplyError(
-                f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
+                f"{by}({shown(after)}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
                 f"the place of one: 0 to {most}."
             )
         return replace(self, failure=StreamFailure(after, event), recorded=None)
@@ -136,7 +178,9 @@ class Reply:
         'text "The answer is forty-two.", reset after 3 events'
         """
         if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-            raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
+            raise ReplyError(f"broken({shown(fault)}): {no_fault(fault)}")
+        if after is not None:
+            check_count(f"broken({fault.name}, after={shown(after)})", after)
         for placement in self.placements:
             if placement.fault.level == fault.level:
                 raise ReplyError(
@@ -158,7 +202,14 @@ class Reply:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
             self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
-            return fault.placed(after, list(self.events()))
+            events = list(self.events())
+            placed = fault.placed(after, events)
+            if fails(events) and not fails(rearranged(placed, events)):
+                raise ReplyError(
+                    f"broken({fault.name}): {self.summary}: the exception at the end would be lost. Leave it out "
+                    "of the events, or take another fault."
+                )
+            return placed
         if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
@@ -184,7 +235,8 @@ class Reply:
         given = {name: value for name, value in (("retry-after", seconds), ("retry-after-ms", ms)) if value is not None}
         if not given or any(type(value) is not int or value < 0 for value in given.values()):
             raise ReplyError(
-                f"retry_after({seconds!r}, ms={ms!r}): a whole number of seconds, or of milliseconds, 0 or more."
+                f"retry_after({shown(seconds)}, ms={shown(ms)}): a whole number of seconds, or of milliseconds, 0 or "
+                "more."
             )
         headers = tuple((name, str(value)) for name, value in given.items())
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
@@ -195,8 +247,8 @@ class Reply:
         All transports really wait.
         """
         for name, value in (("first", first), ("each", each)):
-            if not 0 <= value < float("inf"):
-                raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
+            if not is_number(value) or value < 0:
+                raise ReplyError(f"paced({name}={shown(value)}): a pause is a number of seconds, 0 or more.")
         return replace(self, pace=Pace(first, each), recorded=self.recorded and self.recorded.paced(first, each))
 
     @property
@@ -204,31 +256,49 @@ class Reply:
         """The order fault of this reply, with its position; None if the reply has no order fault."""
         return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
 
-    def check_transport(self, transport: Transport | None) -> None:
-        """Raise ReplyError for a fault that the transport cannot express."""
+    def check_sendable(self, transport: Transport | None) -> None:
+        """Raise ReplyError for a fault that the transport cannot express, and for events that end too early."""
+        if isinstance(self.body, EventsBody) and self.body.unfinished and self.failure is None:
+            count = len(self.body.events)
+            raise StreamOrderError(
+                f"{self.body.unfinished} Add them, or write ",
+                Advice(
+                    f'.fails_after({count}, "throttlingException") to let the stream fail there, or '
+                    "reply.events(..., strict=False) to end it there.",
+                    f'"fails_after": {{"events": {count}, "exception": "throttlingException"}} to let the stream fail '
+                    'there, or "strict": false to end it there.',
+                ),
+            )
         for placement in self.placements:
             able = placement.fault.transports
             if transport is not None and transport not in able:
                 raise ReplyError(
-                    f"{self.summary}: the {transport} transport cannot express faults.{placement.fault.name}. "
+                    f"{self.summary}: the {transport} transport cannot express the fault {placement.fault.name}. "
                     f"Transports that can: {', '.join(each for each in TRANSPORTS if each in able)}."
                 )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the reply is only its body: no method of Reply has changed it."""
+        changed = self.uses != 1 or self.failure is not None or self.placements or self.recorded is not None
+        return not changed and self.pace == UNPACED
 
     @property
     def no_answer(self) -> bool:
         """Whether a fault makes the connection fail, so that no answer is sent at all."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
-    def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+    def events(self, family: FamilyName | Family | None = None) -> Iterator[dict[str, Any]]:
         """Return the events of the stream, without the frame of `fails_after` or `error_frame_after`.
 
         Unless the reply has exact `pieces`, deltas are cut as models of `family` cut them; without a family, or if a
         fault or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no
-        events.
+        events. `family` is a name, such as "claude", or a Family.
         """
+        cut_by = None if family is None else family_named("events", family)
         placement = self.order_breach
         if placement is None:
-            return self.unbroken_events(family)
+            return self.unbroken_events(cut_by)
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
@@ -247,7 +317,8 @@ class Reply:
                 counted = any(placement.fault.place != "whole answer" for placement in self.placements)
                 neutral = counted or self.failure is not None or body.pieces is not None
                 cut_by = NEUTRAL if neutral or family is None else family
-                message = {"role": body.role, "content": body.content}
+                signs = NEUTRAL if counted or self.failure is not None or family is None else family
+                message = {"role": body.role, "content": body.said_by(signs)}
                 yield from message_runs(
                     message, pieces=body.pieces, family=cut_by, stop_reason=body.stop_reason, strict=body.strict
                 )
@@ -272,7 +343,13 @@ class Reply:
             parts += [placement.summary for placement in self.placements]
         if self.uses > 1:
             parts.append(f"{self.uses} times")
+        if self.may_be_unused:
+            parts.append("optional")
         return ", ".join(parts)
+
+    def __dir__(self) -> list[str]:
+        """The methods and attributes that tests use: what tab completion shows."""
+        return [*_PUBLIC]
 
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
@@ -283,9 +360,10 @@ class Reply:
         if isinstance(self.body, BareBody):
             printer.text(repr(self))  # no code creates this reply: only a recording contains it
             return
-        for number, (function, arguments, options) in enumerate(
-            written(self.body, self.failure, self.placements, self.pace, self.uses)
-        ):
+        calls = [*written(self.body, self.failure, self.placements, self.pace, self.uses)]
+        if self.may_be_unused:
+            calls.append(("optional", (), {}))
+        for number, (function, arguments, options) in enumerate(calls):
             named = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in options.items()]
             opening = f"{'.' if number else 'reply.'}{function}("
             with printer.group(len(opening), opening, ")"):
@@ -294,12 +372,19 @@ class Reply:
                         printer.text(",")
                         printer.breakable()
                     printer.text(name)
-                    printer.pretty(value)
+                    printer.pretty(Reply(value) if isinstance(value, MessageBody) else value)
 
 
-def _check_name(call: str, name: str) -> None:
-    if type(name) is not str or not ERROR_NAME.fullmatch(name):
-        raise ReplyError(
-            f"{call}: a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
-            "x-amzn-ErrorType."
-        )
+_PUBLIC: Final = (
+    "broken",
+    "error_frame_after",
+    "events",
+    "failure",
+    "fails_after",
+    "optional",
+    "paced",
+    "retry_after",
+    "summary",
+    "times",
+    "uses",
+)

@@ -15,7 +15,8 @@ from urllib.parse import quote
 
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.conversation import HistoryLevel
-from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Replies
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
@@ -47,6 +48,7 @@ _BROKEN: Final = (
 
 class _AsgiFake(Fake):
     transport = "asgi"
+    made_by = "ConverseApp"
 
     @property
     def _state(self) -> str:
@@ -115,7 +117,7 @@ class ConverseApp:
                 await leaving
 
     def __repr__(self) -> str:
-        return f"<ConverseApp, {len(self.fake.calls)} calls>"
+        return f"<ConverseApp{repr(self.fake).removeprefix('<_AsgiFake')}"
 
 
 class _Answer:

@@ -26,8 +26,9 @@ if sys.platform == "linux":
     import fcntl
     import termios
 
-_LINGER: Final = struct.pack("ii", 0, 0)
-_LINGER_NOT: Final = struct.pack("ii", 1, 0)
+_TWO: Final = "hh" if sys.platform == "win32" else "ii"
+_LINGER: Final = struct.pack(_TWO, 0, 0)
+_LINGER_NOT: Final = struct.pack(_TWO, 1, 0)
 """SO_LINGER with a time of 0 s: closing the socket then resets the connection."""
 
 _LOOK_AGAIN: Final = 0.005

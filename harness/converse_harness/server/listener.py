@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Replies
 from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
@@ -24,7 +25,7 @@ from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:  # most servers never record
     from converse_harness.recordings.choices import Mode
-    from converse_harness.recordings.matching import Match
+    from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.server.proxy import Options, RecordingFake
 
@@ -91,8 +92,9 @@ class ConverseServer:
         upstream: str | None = None,
         region: str | None = None,
         mode: Mode | str = "all",
-        match: Match = "shape",
+        match: Match | MatchFunction = "shape",
         pace: float | str = 0.0,
+        ignore: Collection[str] = (),
         redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> ServerFake:
@@ -100,13 +102,13 @@ class ConverseServer:
 
         Calls are signed anew with this environment's credentials, as boto3 finds them, or sent with
         AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL to use in place of Bedrock's in the `region` (default: the
-        environment's). `mode`, `match` and `pace` are as for the function `record`; `redaction` is the set of
-        replacements in the file. The file is rewritten after each call and when the fake closes; the recording is kept
-        however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file to
-        replay does not exist, or if the file cannot be written; the message then names the file written instead.
+        environment's). `mode`, `match`, `pace` and `ignore` are as for the function `record`; `redaction` is the
+        set of replacements in the file. The file is rewritten after each call and when the fake closes; the recording
+        is kept however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file
+        to replay does not exist, or if the file cannot be written; the message then names the file written instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
-        options: Options = {**where, "mode": mode, "match": match, "pace": pace}
+        options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
         fake = self._recording_at(self._mounts.prefix(), settings, path, **options)
         self.recent.append(fake)
         return fake
@@ -169,7 +171,9 @@ class ConverseServer:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"<ConverseServer {self._thread.url or 'stopped'}>"
+        count = len(self.fakes)
+        fakes = f", {count} open fake{'s' * (count != 1)}" if self._thread.url else ""
+        return f"<ConverseServer {self._thread.url or 'stopped'}{fakes}>"
 
     # Functions that the mounts and the fakes call: the control API, opening and closing a fake
 

@@ -12,11 +12,14 @@ from functools import partial
 from typing import Final, NamedTuple, Self, Unpack
 
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.script import Replies
+from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.server.front_page import for_people
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
@@ -33,8 +36,10 @@ class ServerFake(Fake):
     """
 
     transport = "server"
+    made_by = "script"
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._url = url
         self.where = f" at {url}"
@@ -51,9 +56,11 @@ class ServerFake(Fake):
         """Environment variables that direct clients to this fake, in this process or another.
 
         They are the endpoint variables of AWS's SDKs, the AI SDK and litellm, dummy keys, a region, and NO_PROXY:
-        `subprocess.run(command, env={**os.environ, **fake.environ})`.
+        `subprocess.run(command, env={**os.environ, **fake.environ})`. With the setting `attempts`, AWS_MAX_ATTEMPTS is
+        one of them.
         """
-        return environ(self._url, os.environ)
+        attempts = {} if self.attempts is None else {"AWS_MAX_ATTEMPTS": str(self.attempts)}
+        return {**environ(self._url, os.environ), **attempts}
 
     def answer(self, request: Request) -> TransportExchange:
         """Answer a request that the server received. The server calls this in a thread if the answer may be slow."""
@@ -71,7 +78,7 @@ _CONTROL: Final = "/__converse"
 
 _NO_FAKE_THERE: Final = (
     "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
-    "(fake.url)."
+    "(fake.url). Over HTTP, POST /__converse/fakes opens one."
 )
 
 
@@ -127,6 +134,8 @@ class Mounts:
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
             give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
             return MountedAnswer(self, give, slow=True)
+        if (page := for_people(request, self.fakes)) is not None:
+            return MountedAnswer(self, lambda: PlainExchange(page), slow=False)
         fake = self.fakes.get(prefix)
         if fake is not None:
             request = replace(request, target=request.target[len(prefix) :] or "/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.choices import MODES, Mode
-from converse_harness.recordings.matching import Match
+from converse_harness.recordings.matching import Match, MatchFunction
 from converse_harness.recordings.modes import (
     MissingRecording,
     open_session,
@@ -224,8 +224,9 @@ class Options(TypedDict, total=False):
     upstream: str | None
     region: str | None
     mode: Mode | str
-    match: Match
+    match: Match | MatchFunction
     pace: float | str
+    ignore: Collection[str]
     redaction: Redaction | None
     on_saved: OnSaved
 
@@ -251,6 +252,7 @@ class RecordingFake(ServerFake):
                 one_of("mode", options.get("mode", "all"), MODES),
                 match=options.get("match", "shape"),
                 pace=options.get("pace", 0.0),
+                ignore=options.get("ignore", ()),
                 again=f"ConverseServer.record({str(path)!r})",
                 redaction=options.get("redaction"),
             )
@@ -281,7 +283,7 @@ class RecordingFake(ServerFake):
     def environ(self) -> dict[str, str]:
         """The environment variables of a ServerFake, with the service's region, by which clients choose models."""
         region = "" if self._upstream is None else self._upstream.region
-        regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
+        regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_REGION_NAME"), region) if region else {}
         return {**super().environ, **regions}
 
     def answer(self, request: Request) -> TransportExchange:

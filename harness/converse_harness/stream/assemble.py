@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from converse_harness.errors import StreamOrderError
+from converse_harness import bedrock
+from converse_harness.bedrock.findings import is_object, shown
+from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.literals import StopReason
+from converse_harness.stream.arguments import each_event
 from converse_harness.stream.grammar import StreamOrder, is_exception, kind
+from converse_harness.types.streaming import StreamEvent
 
 _ADDITIONAL: Final = "additionalModelResponseFields"
 
@@ -21,11 +26,12 @@ class Response:
     """The content of a complete ConverseStream, as the members of AWS's ConverseResponse. Members not sent are None.
 
     `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
-    `additional` the additionalModelResponseFields document.
+    `additional` the additionalModelResponseFields document. At run time a recording may have a `stop_reason` of the
+    future, which is not in the type.
     """
 
     message: dict[str, Any]
-    stop_reason: str
+    stop_reason: StopReason
     usage: dict[str, Any] | None = None
     metrics: dict[str, Any] | None = None
     trace: dict[str, Any] | None = None
@@ -33,8 +39,12 @@ class Response:
     performance_config: dict[str, Any] | None = None
     service_tier: dict[str, Any] | None = None
 
+    def __repr__(self) -> str:
+        given = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return f"Response({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
-def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
+
+def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     """Assemble the events of a complete ConverseStream.
 
     Raises StreamOrderError for an order that ConverseStream never sends, for a stream that ends with an exception
@@ -44,9 +54,14 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
     >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message
     {'role': 'assistant', 'content': [{'text': 'Hi there'}]}
     """
+    given: Any = events
+    if is_object(given) and "stream" in given:
+        raise ReplyError('assemble() got a response of ConverseStream. Give its events: assemble(response["stream"]).')
+    if hasattr(given, "unbroken_events"):  # a Reply, which stands above this package
+        raise ReplyError(f"assemble() got {shown(given)}. Give its events: assemble(answer.events()).")
     order = StreamOrder()
     draft = _Draft()
-    for event in events:
+    for event in each_event("assemble", events):
         order.feed(event)
         name = kind(event)
         if is_exception(name):
@@ -58,10 +73,20 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
         except (AttributeError, LookupError, TypeError) as error:
             raise StreamOrderError(
                 f"With events[{order.position - 1}], {name}, the stream amounts to no message: a member is missing or "
-                f"of another type than in AWS's model ({type(error).__name__}: {error})."
+                f"of another type than in AWS's model. {_mistake(order.position - 1, event, draft)}"
             ) from error
     order.finish()
     return draft.response()
+
+
+def _mistake(index: int, event: Mapping[str, Any], draft: _Draft) -> str:
+    """Return the place of the mistake in an event, or in the start and deltas of the block that it ends."""
+    given = [("ConverseStreamOutput", event, f"events[{index}]")]
+    given += [("ContentBlockStart", draft.start, "its start")] if draft.start else []
+    given += [("ContentBlockDelta", delta, f"its delta {number}") for number, delta in enumerate(draft.deltas)]
+    return " ".join(
+        found.message for shape, value, root in given for found in bedrock.validate(shape, value, root=root)
+    )
 
 
 @dataclass(slots=True)

@@ -12,16 +12,33 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, cast
 
+from converse_harness import bedrock
 from converse_harness.bedrock import cutting
-from converse_harness.bedrock.families import NEUTRAL, Family
+from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
+from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import ReplyError
+from converse_harness.literals import FamilyName
+from converse_harness.stream.arguments import check_optional_text, pieces_by_block, wrong
 from converse_harness.stream.grammar import CARRIED
+from converse_harness.types.content import Message
+from converse_harness.types.event_loop import Metrics, Usage
 
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
 """The members of ContentBlock that have a delta in AWS's model."""
 
 _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 """The members of ContentBlock that are cut into several deltas, and for which a caller can give `pieces`."""
+
+_VALUES: Final = frozenset(bedrock.FindingKind) - {
+    bedrock.FindingKind.TYPE,
+    bedrock.FindingKind.REQUIRED,
+    bedrock.FindingKind.UNION,
+}
+"""Kinds of mistakes that do not keep a message from being cut."""
+
+_MISSING: Final = (bedrock.FindingKind.REQUIRED,)
+
+_ROLES: Final = ("assistant", "user")
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons of a message that was cut off; the cut may be in the middle of a tool's input."""
@@ -74,21 +91,21 @@ def events_of(runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
 
 
 def chunk(
-    message: Mapping[str, object],
+    message: Message | Mapping[str, object],
     *,
     stop_reason: str | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
-    family: Family = NEUTRAL,
-    usage: Mapping[str, object] | None = None,
-    metrics: Mapping[str, object] | None = None,
+    family: FamilyName | Family = NEUTRAL,
+    usage: Usage | Mapping[str, object] | None = None,
+    metrics: Metrics | Mapping[str, object] | None = None,
 ) -> list[dict[str, Any]]:
     """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
 
     `stop_reason` defaults to `tool_use` if the message has a tool use for the client, otherwise to `end_turn`. `pieces`
     maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
     cut off a tool use at the end of the message, the pieces of this tool use may be incomplete. `family` decides how
-    other blocks are cut; `usage` and `metrics` default to estimates. Raises ReplyError for a block that cannot be
-    streamed.
+    other blocks are cut (`"claude"`, `"nova"`, ...); `usage` and `metrics` default to estimates. Raises ReplyError for
+    a block that cannot be streamed, and for a message, stop reason, usage or metrics that AWS's model does not allow.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -96,13 +113,46 @@ def chunk(
     {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': ' there'}}}
     {'contentBlockStop': {'contentBlockIndex': 0}}
     """
+    _check_message(message)
+    check_optional_text("chunk", stop_reason=stop_reason)
+    if stop_reason is not None:
+        bedrock.check("StopReason", stop_reason, root="stop_reason")
+    for name, value in (("usage", usage), ("metrics", metrics)):
+        if value is None:
+            continue
+        if not is_object(value):
+            raise wrong("chunk", name, value, "it must be a dict, as in a metadata event of the AWS API.")
+        bedrock.check(bedrock.member("ConverseStreamMetadataEvent", name).name, value, root=name, allowing=_MISSING)
+    cut_by = family_named("chunk", family)
+    given = pieces_by_block("chunk", pieces)
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
-    events = [*events_of(message_runs(message, pieces=pieces, family=family, stop_reason=stop_reason))]
+    events = [*events_of(message_runs(message, pieces=given, family=cut_by, stop_reason=stop_reason))]
     events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
     output = estimate_tokens(blocks)
     usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
     events.append({"metadata": {"usage": dict(usage), "metrics": dict(metrics or {"latencyMs": 10 * output})}})
     return events
+
+
+def _check_message(message: object) -> None:
+    """Raise ReplyError unless the value is a Message. Blocks that cannot be streamed are left to `message_runs`."""
+    content = message.get("content") if is_object(message) else None
+    kinds = (
+        [next(iter(block)) for block in content if is_object(block) and len(block) == 1] if is_array(content) else []
+    )
+    if all(kind in STREAMABLE for kind in kinds):
+        bedrock.check("Message", message, root="message", allowing=_VALUES)
+    if is_object(message) and message.get("role") not in _ROLES:
+        raise ReplyError(f"message.role is {shown(message.get('role'))}; it must be 'assistant', or 'user'.")
+
+
+def family_named(call: str, family: object) -> Family:
+    """Return a Family, or the one of this name. Raises ReplyError for any other value; `call` is who got it."""
+    if isinstance(family, Family):
+        return family
+    if isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]
+    raise wrong(call, "family", family, f"it must be one of {', '.join(FAMILIES)}.")
 
 
 def message_runs(
@@ -318,6 +368,8 @@ def _cut_block(
             return None, [dict(block)]
         case _:
             name = next(iter(block), None)
+            if name in STREAMABLE:  # its members are not those of the shape, which a caller with strict=False allows
+                bedrock.check("ContentBlock", block, root=f"content[{index}]")
             raise ReplyError(
                 f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "
                 f"Streamable: {', '.join(STREAMABLE)}."

@@ -106,13 +106,14 @@ def kind(event: Mapping[str, Any]) -> str:
     >>> kind({"contentBlockStop": {"contentBlockIndex": 0}})
     'contentBlockStop'
     """
-    names = list(event)
-    if len(names) != 1:
+    names: list[Any] = list(event)
+    if len(names) != 1 or not isinstance(names[0], str):
         came = " and ".join(map(repr, names)) or "no key"
         raise StreamOrderError(
             f"{came} in one event; an event has exactly one key, its type (AWS model ConverseStreamOutput)."
         )
-    return names[0]
+    name: str = names[0]
+    return name
 
 
 def symbol(event: Mapping[str, Any]) -> str:
@@ -125,9 +126,10 @@ def symbol(event: Mapping[str, Any]) -> str:
     union = UNIONS.get(name)
     if union is None:
         return name
-    carried = _only_key(event[name].get(union), f"{name}.{union}")
+    members = _members(event, name)
+    carried = _only_key(members.get(union), f"{name}.{union}")
     if carried == "reasoningContent":
-        carried += "." + _only_key(event[name][union][carried], f"{name}.{union}.{carried}")
+        carried += "." + _only_key(members[union][carried], f"{name}.{union}.{carried}")
     return f"{name}.{carried}"
 
 
@@ -211,11 +213,14 @@ class StreamOrder:
         name = kind(event)
         if name not in BLOCK_EVENTS:
             return
-        index = event[name].get("contentBlockIndex")
+        index = _members(event, name).get("contentBlockIndex")
         if type(index) is not int or index != self.block:
             which = "the open block" if self.state != "message" else "the next block"
+            came = f"{index!r}" if type(index) is int else f"{index!r}, which is no int but a {type(index).__name__}"
+            if index is None:
+                came = "None, or none"
             raise StreamOrderError(
-                f"events[{self.position}] {name} has contentBlockIndex {index!r}; {which} is {self.block}: blocks are "
+                f"events[{self.position}] {name} has contentBlockIndex {came}; {which} is {self.block}: blocks are "
                 "numbered from 0 and never interleave."
             )
 
@@ -231,10 +236,15 @@ class StreamOrder:
 
 def check_order(events: Iterable[Mapping[str, Any]]) -> None:
     """Raise StreamOrderError unless the events are one ConverseStream, complete or ended by an exception frame."""
+    check_beginning(events).finish()
+
+
+def check_beginning(events: Iterable[Mapping[str, Any]]) -> StreamOrder:
+    """Raise StreamOrderError unless a ConverseStream can begin with these events. Return the order after them."""
     order = StreamOrder()
     for event in events:
         order.feed(event)
-    order.finish()
+    return order
 
 
 def diagram() -> str:
@@ -246,6 +256,13 @@ def diagram() -> str:
             lines.append(f"    {state} --> {target}: {label}")
     lines += [f"    any --> {FAILED}: an exception frame", f"    {FINISHED} --> [*]", f"    {FAILED} --> [*]"]
     return "\n".join(lines)
+
+
+def _members(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    members = event[name]
+    if not isinstance(members, Mapping):
+        raise StreamOrderError(f"{name} is {members!r}; an event is a mapping of its members.")
+    return cast("Mapping[str, Any]", members)
 
 
 def _only_key(union: object, path: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import Violation
@@ -91,7 +91,7 @@ class RuleRequest:
     @property
     def thinking(self) -> Mapping[str, Any]:
         """The `thinking` settings of a Claude request, empty if absent."""
-        return object_of(member_of(self.body, "additionalModelRequestFields", "thinking"))
+        return object_of(member_of(self.body, FIELDS, "thinking"))
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -143,6 +143,12 @@ class RuleRequest:
 Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
 """A function that yields a RuleViolation for each place where a request breaks a rule."""
 
+FIELDS: Final = "additionalModelRequestFields"
+"""The member of a request with the fields that only some models have."""
+
+JUDGED_FIELDS: Final = frozenset({"thinking"})
+"""The names of the additional model request fields that rules look at; see `RuleRequest.thinking`."""
+
 _NEEDED: set[str] = set()
 _NEEDS: dict[Finder, frozenset[str]] = {}
 
@@ -162,6 +168,11 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
         return find
 
     return mark
+
+
+def parts_of(find: Finder) -> frozenset[str]:
+    """Return the parts of a request of which a Finder needs one; empty if it applies to all requests."""
+    return _NEEDS.get(find, frozenset())
 
 
 def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:

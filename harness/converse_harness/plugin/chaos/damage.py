@@ -10,6 +10,7 @@ from converse_harness import faults, reply
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault, Transport
+from converse_harness.literals import StreamException
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
@@ -41,7 +42,7 @@ def _broken(fault: Fault) -> Callable[[Reply], Reply]:
     return lambda answer: answer.broken(fault)
 
 
-def _in_middle(exception: str) -> Callable[[Reply], Reply]:
+def _in_middle(exception: StreamException) -> Callable[[Reply], Reply]:
     return lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, exception)
 
 
@@ -121,7 +122,7 @@ def damaged(answer: Reply, name: str, operation: str, transport: Transport | Non
             made = answer.broken(faults.stall.lasting(PATIENCE))
         else:
             made = damage.make(answer)
-        made.check_transport(transport)
+        made.check_sendable(transport)
     except ReplyError:
         return None
     return made

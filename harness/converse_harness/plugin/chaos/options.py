@@ -47,10 +47,11 @@ def read_options(value: str, start: Path) -> ChaosOptions:
         elif part and (start / part).exists():
             paths.append((start / part).resolve())
         else:
-            near = get_close_matches(part, DAMAGES, n=3) or [*USUAL]
+            near = get_close_matches(part, DAMAGES, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
             raise pytest.UsageError(
                 f"--converse-chaos={value}: {part!r} is no number of seconds (60s), no file or folder of tests that is "
-                f"there, and no fault. Faults: {', '.join(near)}{'' if near == [*USUAL] else ', ...'}. Name one, or "
-                "several with commas between them. More: converse-harness docs chaos"
+                f"there, and no fault. {hint}The usual faults: {', '.join(USUAL)}. Name one, or several with commas "
+                "between them. More: converse-harness docs chaos"
             )
     return ChaosOptions(seconds, tuple(paths), tuple(dict.fromkeys(names)) or tuple(USUAL))

@@ -20,8 +20,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
+from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.script import describe
-from converse_harness.errors import ConverseHarnessError, ReplyError
+from converse_harness.endpoint.settings import check_settings
+from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
 from converse_harness.intercept.fake import Settings
 from converse_harness.json_values import is_deeper
 from converse_harness.secrets import mask
@@ -35,6 +37,7 @@ from converse_harness.server.control.reading import (
     to_bytes,
 )
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
+from converse_harness.server.control.wording import conditions_in_json, setting_in_json
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
 
@@ -84,9 +87,10 @@ class ControlApi:
         body = parse(request.body)
         settings, scripting = read_settings(body), read_scripting(body)
         try:
+            check_settings(settings)
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
-            raise ControlRefused(str(error)) from error
+            raise ControlRefused(setting_in_json(error.in_json)) from error
         for part in scripting:
             part.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
@@ -100,12 +104,12 @@ class ControlApi:
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Close a fake, and report the problems that must fail the test."""
-        fake = self._fake(id)
+        """Close a fake, and report the problems that must fail the test; unused replies unless it `failed` already."""
+        fake, failed = self._fake(id), _failed(request)
         fake.close()
-        failures = fake.failures()
+        failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
         problems = [_problem_text(each) for each in failures]
-        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
+        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems, "notes": _notes(fake)}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Add the replies in the request body to a fake's script."""
@@ -119,8 +123,9 @@ class ControlApi:
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
         """Return a page of a fake's calls."""
         after, limit = _page(request)
-        kept = self._fake(id).calls
-        there = [call for call in kept if call.number > after]
+        calls = self._fake(id).calls
+        kept = calls.all
+        there = [call for call in _asked_for(request, calls) if call.number > after]
         page = there[:limit]
         return 200, {
             "calls": [_call_json(call) for call in page],
@@ -179,6 +184,9 @@ _DIGITS: Final = 18
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
 """Query parameter of the list of calls -> its default, lowest and highest value."""
 
+_OPERATION: Final = "operation"
+"""The query parameter that selects the calls of one operation."""
+
 
 def id_of(fake: ServerFake) -> str:
     """A fake's id in paths: the last part of its URL, or ROOT for the fake at the server's own URL."""
@@ -209,8 +217,7 @@ def _routed(request: Request) -> tuple[Handler, str]:
 
 def _page(request: Request) -> tuple[int, int]:
     """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
-    given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
-    known(given, [*_PAGE], "the query")
+    given = _query(request)
     for name, (_, lowest, highest) in _PAGE.items():
         digits = given.get(name, str(lowest))
         if not (digits.isdecimal() and len(digits) <= _DIGITS and lowest <= int(digits) <= highest):
@@ -220,6 +227,34 @@ def _page(request: Request) -> tuple[int, int]:
             )
     after, limit = (int(given.get(name, default)) for name, (default, _, _) in _PAGE.items())
     return after, limit
+
+
+def _query(request: Request, names: Sequence[str] = (*_PAGE, _OPERATION)) -> dict[str, str]:
+    given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
+    known(given, names, "the query")
+    return given
+
+
+def _asked_for(request: Request, calls: Calls) -> Calls:
+    """Return the calls of the operation in the query, all calls for "all", and otherwise those that ask a model."""
+    name = _query(request).get(_OPERATION)
+    if name is None or name == "all":
+        return calls if name is None else calls.all
+    try:
+        return calls.of(name)
+    except ReplyError as error:
+        raise ControlRefused(
+            f'{_OPERATION} in the query: {error} For the calls of every operation it is "all".'
+        ) from None
+
+
+def _failed(request: Request) -> bool:
+    """Return whether the query says that the test failed already. Raises ControlRefused."""
+    given = _query(request, ["failed"])
+    value = given.get("failed", "false")
+    if value not in ("true", "false"):
+        raise ControlRefused(f"failed in the query is {value!r}; it must be true or false: whether the test failed.")
+    return value == "true"
 
 
 def _call_json(call: Call) -> dict[str, Any]:
@@ -239,6 +274,7 @@ def _call_json(call: Call) -> dict[str, Any]:
         "messages": conversation.get("messages", []),
         "system": conversation.get("system", []),
         "toolNames": call.tool_names,
+        "toolResults": _tool_results(conversation),
         "lastUserText": call.last_user_text,
         "body": {} if is_deeper(call.body, DEEPEST) else call.body,
         "malformed": call.malformed,
@@ -266,18 +302,25 @@ def _conversation(call: Call) -> Mapping[str, Any]:
     return call.body
 
 
+def _tool_results(conversation: Mapping[str, Any]) -> list[Any]:
+    """Return the tool results of the last message, unchanged."""
+    last = [*conversation.get("messages", ())][-1:]
+    return [block["toolResult"] for message in last for block in message.get("content", ()) if "toolResult" in block]
+
+
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
     """Return the state of an open fake as JSON."""
-    script, calls = fake.endpoint.script, fake.calls
+    script, calls = fake.endpoint.script, fake.calls.all
     return {
         "id": id,
         "url": fake.url,
         "environ": fake.environ,
         "calls": _dropped(calls) + len(calls),
         "dropped": _dropped(calls),
-        "script": [{"reply": what, "state": state} for what, state in describe(script)],
+        "script": [{"reply": conditions_in_json(what), "state": state} for what, state in describe(script)],
         "unused": _unused(fake),
         "problems": [_problem_text(problem) for problem in fake.failures()],
+        "notes": _notes(fake),
     }
 
 
@@ -286,7 +329,14 @@ def _unused(fake: ServerFake) -> list[str]:
     return [mask(slot.summary) for slot in fake.endpoint.script.unused()]
 
 
+def _notes(fake: ServerFake) -> list[str]:
+    """Return the fake's first note of each kind, in JSON's words, with secrets masked."""
+    first = {note.kind: note for note in reversed(fake.notes)}
+    return [mask(note.json or note.text) for note in fake.notes if first[note.kind] is note]
+
+
 def _problem_text(problem: Exception) -> str:
-    """Return an exception's message with secrets masked. The exception's type comes first unless it is our own."""
-    name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
-    return mask(f"{name}{problem}")
+    """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
+    if isinstance(problem, ConverseHarnessError):
+        return mask(conditions_in_json(problem.in_json))
+    return mask(f"{type(problem).__name__}: {problem}")

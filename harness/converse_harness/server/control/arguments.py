@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import GenericAlias, NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin, is_typeddict
 
-from converse_harness import faults
+from converse_harness import faults, literals
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault
@@ -18,7 +18,10 @@ from converse_harness.reply.body import shorten
 from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, came, known, under
 
-_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum"})
+_NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
+"""The closed lists of names."""
+
+_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
 """Parameters that the control API does not offer."""
 
 FAULTS: Final[Mapping[str, Fault]] = {
@@ -75,9 +78,13 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 
 def _options(hint: Any) -> list[Any]:
     """Return the alternatives of a type: the members of a union, also inside it, and the values of a Literal."""
+    if hint in _NAMES:
+        return [str]  # the function refuses an unknown name, in its own words
+    if is_typeddict(hint):
+        return [Mapping[str, object]]
     if get_origin(hint) not in (Union, UnionType, Literal):
         return [hint]
-    return [option for each in get_args(hint) for option in _options(each)]
+    return [*dict.fromkeys(option for each in get_args(hint) for option in _options(each))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def _fault(value: Any, _: object, path: str) -> Fault:
     try:
         return fault.lasting(given["lasting"])
     except ReplyError as error:
-        raise ControlRefused(f"{path}: {error}") from error
+        raise ControlRefused(f"{path}: {error.in_json}") from error
 
 
 def _pattern(value: Any, _: object, path: str) -> TimedPattern:
@@ -139,11 +146,13 @@ _FORMS: Final[Mapping[object, JsonForm]] = {
     NoneType: JsonForm("", lambda value: value is None),
     str: JsonForm("a string", lambda value: isinstance(value, str)),
     bool: JsonForm("true or false", lambda value: isinstance(value, bool)),
+    bytes: JsonForm("", lambda value: False),
     int: JsonForm("a whole number", lambda value: type(value) is int),
     float: JsonForm("a number", lambda value: type(value) in (int, float)),
     Mapping: JsonForm("an object", is_object, _object),
     Sequence: _A_LIST,
     Iterable: _A_LIST,
+    tuple: JsonForm("a list", is_array),
     re.Pattern: JsonForm(
         'an object {"regex": "..."}', lambda value: is_object(value) and [*value] == ["regex"], _pattern
     ),

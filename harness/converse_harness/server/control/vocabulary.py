@@ -6,12 +6,14 @@ The members are `case`, the functions of `reply` and the methods of Reply, with 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock, reply
+from converse_harness.bedrock.findings import is_array
 from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Queue
@@ -22,6 +24,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
+from converse_harness.server.control.wording import argument_in_json
 
 Form = Literal["value", "arguments"]
 """How the arguments of a Word, such as "text" or "error", are written in the JSON of a reply.
@@ -61,8 +64,34 @@ class Word:
 def _of_case(case: str) -> Reply:
     """Return the first reply of a case. Raises ReplyError for an unknown case, or if a server cannot send the reply."""
     made = CASES[case].reply
-    made.check_transport("server")
+    made.check_sendable("server")
     return made
+
+
+def _reasoning(
+    reasoning: str,
+    then: str | Mapping[str, object] | None = None,
+    *,
+    signature: str | bool = True,
+    pieces: Sequence[str] | None = None,
+    usage: Mapping[str, object] | None = None,
+) -> Reply:
+    """`reply.reasoning`, with the reply that follows in JSON."""
+    following: Any = then
+    if isinstance(then, Mapping):
+        try:
+            following = read_reply(then, "then")
+        except ControlRefused as error:
+            raise ReplyError(str(error)) from error
+    return reply.reasoning(reasoning, following, signature=signature, pieces=pieces, usage=usage)
+
+
+def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool = True) -> Reply:
+    """`reply.response`, with blobs in base64 as in all JSON."""
+    given: Any = response.get("stream", response) if isinstance(response, Mapping) else response
+    if is_array(given):
+        return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
+    return reply.response(bedrock.from_json("ConverseResponse", given), strict=strict)
 
 
 REPLIES: Final[Mapping[str, Word]] = {
@@ -71,19 +100,27 @@ REPLIES: Final[Mapping[str, Word]] = {
         reply.tool_use,
         "arguments",
         places={
+            "content[1].toolUse.toolUseId": "tool_use.id",
+            "content[1].toolUse": "tool_use",
+            "pieces[1]": "tool_use.pieces",
             "content[0].toolUse.toolUseId": "tool_use.id",
             "content[0].toolUse": "tool_use",
             "pieces[0]": "tool_use.pieces",
         },
     ),
+    "tool_uses": Word(
+        reply.tool_uses, "arguments", places={"tool_uses(uses[": "tool_uses[", "content[": "tool_uses: content["}
+    ),
+    "reasoning": Word(_reasoning, "value", places={"content[0]": "reasoning", "pieces[0]": "pieces"}),
     "json": Word(reply.json, "value", places={"content[0].text": "json"}),
     "message": Word(reply.message, "value", shape="ContentBlock", places={"content[": "message["}),
     "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
+    "response": Word(_response, "value"),
     "cited": Word(reply.cited, "value", places={"cited: parts[": "cited["}),
     "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
     "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
     "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
-    "improvised": Word(reply.improvised, "arguments", changed_by=("times",)),
+    "improvised": Word(reply.improvised, "arguments", changed_by=("times", "optional")),
     "error": Word(reply.error, "arguments"),
     "throttled": Word(reply.throttled, "arguments"),
     "context_overflow": Word(reply.context_overflow, "arguments"),
@@ -107,6 +144,7 @@ REPLIES: Final[Mapping[str, Word]] = {
 
 MODIFIERS: Final[Mapping[str, Word]] = {
     "times": Word(Reply.times, "value"),
+    "optional": Word(Reply.optional, "arguments"),
     "retry_after": Word(Reply.retry_after, "arguments"),
     "fails_after": Word(Reply.fails_after, "arguments"),
     "error_frame_after": Word(Reply.error_frame_after, "arguments"),
@@ -138,6 +176,11 @@ def read_reply(value: object, path: str) -> Made:
     made = _apply(REPLIES[word].function, word, REPLIES[word], given, path)
     for name in (name for name in MODIFIERS if name in given):
         made = _apply(getattr(made, name), name, MODIFIERS[name], given, path)
+    if isinstance(made, Reply):
+        try:
+            made.check_sendable("server")
+        except ReplyError as error:
+            raise ControlRefused(f"{path}.{word}: {error.in_json}") from error
     return made
 
 
@@ -156,7 +199,7 @@ def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str
     try:
         return function(*positional, **arguments)
     except ReplyError as error:
-        raise ControlRefused(_located(str(error), name, word, path)) from error
+        raise ControlRefused(_located(error.in_json, name, word, path)) from error
 
 
 def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
@@ -168,11 +211,23 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
             each: convert(value, named[each].annotation, under(path, each)) for each, value in beside.items()
         }
     if value is True or isinstance(value, dict):
-        return bind(word.function, {} if value is True else cast("dict[str, Any]", value), inside)
+        members_given = {} if value is True else cast("dict[str, Any]", value)
+        outside = [each for each in members_given if each in MODIFIERS and each not in named]
+        if outside and name in REPLIES:
+            raise ControlRefused(_stands_beside(inside, name, outside[0], members_given[outside[0]]))
+        return bind(word.function, members_given, inside)
     if value is None or not alone:
         takes = f"an object with any of {', '.join(named)}" if named else "true"
         raise ControlRefused(f"{inside} is {came(value)}; it must be {takes}.")
+    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES:
+        raise ControlRefused(_stands_beside(inside, name, "times", value))
     return bind(word.function, {alone: value}, inside)
+
+
+def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
+    """Return the error for a value of a member of MODIFIERS that is written inside the member `name` of REPLIES."""
+    like = json.dumps({name: True, modifier: value}, ensure_ascii=False)
+    return f'{path} has no member for this; "{modifier}" stands beside it, for instance {like}.'
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
@@ -182,11 +237,16 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
     if "it must be bytes" in text:
         text += " In JSON that is a string in base64."
+    text = argument_in_json(text, first(word.function), beside=word.form == "value")
     for start, place in word.places.items():
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
     beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
-    return f"{path}.{text}" if beside or text.startswith(f"{name}(") else f"{path}.{name}: {text}"
+    return (
+        f"{path}.{text}"
+        if beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
+        else f"{path}.{name}: {text}"
+    )
 
 
 SCRIPTING: Final = ("script", "when", "always")
@@ -253,9 +313,13 @@ def _when(value: object, path: str) -> ScriptPart:
         )
     replies, always = _answers(given, path)
     try:
-        Queue(path, Condition(**condition)).add([*replies, *always])
+        queue = Queue(path, Condition(**condition))
+        queue.add(replies)
+        if always:
+            queue.add(always, endless=True, by="always")
     except ReplyError as error:
-        raise ControlRefused(f"{path}: {error}") from error
+        text = argument_in_json(error.in_json, "", beside=True)
+        raise ControlRefused(f"{path}: {text}" if text == error.in_json else f"{path}.{text}") from error
     return ScriptPart(condition, replies, always)
 
 

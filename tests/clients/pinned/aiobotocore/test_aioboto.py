@@ -473,7 +473,7 @@ print(attributes() == before)
 
 def test_gives_everything_back() -> None:
     done = subprocess.run([sys.executable, "-c", GIVES_BACK], check=False, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["9 []", "True"], done.stderr
+    assert done.stdout.splitlines() == ["10 []", "True"], done.stderr
 
 
 def test_a_changed_aiobotocore_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -512,3 +512,18 @@ assert type(late.__spec__.loader).__module__ == "_frozen_importlib_external"
 def test_aiobotocore_may_be_imported_late() -> None:
     done = subprocess.run([sys.executable, "-c", LATE], check=False, capture_output=True, text=True)
     assert done.stdout.split() == ["end_turn", "True"], done.stderr
+
+
+@pytest.mark.parametrize("mode", ["legacy", "standard", "adaptive"])
+@pytest.mark.parametrize(("attempts", "expected"), [(1, 1), (2, 2), (7, 4), (None, 4)])
+def test_attempts_are_at_most_those_of_the_setting(mode: str, attempts: int | None, expected: int) -> None:
+    async def ask() -> None:
+        config = AioConfig(retries={"mode": mode, "total_max_attempts": 4})
+        async with aiobotocore.session.get_session().create_client("bedrock-runtime", config=config, **KEYS) as client:
+            await client.converse(**QUESTION)
+
+    with fake_converse(attempts=attempts) as fake:
+        fake.always(reply.throttled())
+        with pytest.raises(botocore.exceptions.ClientError):
+            asyncio.run(ask())
+    assert len(fake.calls) == expected

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[4] / "docs" / "examples" / "node" / "weather.test.mjs"
+EXAMPLE = Path(__file__).parents[4] / "docs" / "examples" / "node" / "weather.example.mjs"
 
 
 @pytest.fixture

@@ -201,9 +201,18 @@ def test_an_inference_profile_that_is_looked_up(converse: Fake) -> None:
     model = chat(model=PROFILE, provider="anthropic")
     assert model.base_model_id == BASE
     assert joined(list(model.stream("hello"))).text == "hi"
-    assert [call.operation for call in converse.calls] == ["GetInferenceProfile", "ConverseStream"]
+    assert [call.operation for call in converse.calls.all] == ["GetInferenceProfile", "ConverseStream"]
+
+
+@pytest.mark.converse(models={"arn:*": BASE})
+def test_an_inference_profile_whose_model_the_test_names(converse: Fake) -> None:
+    converse.script(reply.text("hi"))
+    model = chat(model=PROFILE, provider="anthropic")
+    assert model.base_model_id == BASE
+    assert model.invoke("hello").content == "hi"
+    assert len(converse.calls) == 1
 
 
 def test_tokens_are_counted_by_bedrock(converse: Fake) -> None:
     assert chat().get_num_tokens_from_messages([HumanMessage("hello")]) > 0
-    assert [call.operation for call in converse.calls] == ["CountTokens"]
+    assert [call.operation for call in converse.calls.all] == ["CountTokens"]

@@ -12,6 +12,7 @@ from litellm.exceptions import BadRequestError, ContextWindowExceededError
 from converse_harness import HttpxFake, reply
 from converse_harness.bedrock.families import OVERFLOWS
 from converse_harness.intercept.clients import ACCOUNT
+from converse_harness.literals import OverflowWording
 
 ASKED: Final[dict[str, Any]] = {
     "model": "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0",
@@ -22,7 +23,7 @@ ASKED: Final[dict[str, Any]] = {
 @pytest.mark.parametrize("stream", [False, True], ids=["Converse", "ConverseStream"])
 @pytest.mark.parametrize("name", OVERFLOWS)
 def test_litellm_raises_its_own_error_where_it_recognises_it(
-    name: str, stream: bool, monkeypatch: pytest.MonkeyPatch
+    name: OverflowWording, stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     litellm.in_memory_llm_clients_cache.cache_dict.clear()  # it keeps clients, with their transport
     for variable, value in ACCOUNT.items():

@@ -39,7 +39,7 @@ def test_inside_moto_bedrock_is_ours_and_all_else_motos(order: str, service: str
             assert [found["Name"] for found in bucket.list_buckets()["Buckets"]] == ["theirs"]
         finally:
             moto.stop()
-        assert len(fake.calls) == 1
+        assert len(fake.calls.all) == 1
 
 
 def test_moto_has_bedrock_again_after_the_fake() -> None:

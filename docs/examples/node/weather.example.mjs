@@ -1,7 +1,7 @@
 // A test of an agent in JavaScript, against `converse-harness serve`. Run it with:
 //
 //   converse-harness serve --port 43117 &
-//   node --test weather.test.mjs
+//   node --test weather.example.mjs
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,0 +1,132 @@
+"""`converse-harness doctor`: versions, what pytest loads and what that takes, and whether a fake answers here."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+import threading
+from importlib.metadata import version
+from typing import Any, Final
+
+from converse_harness.cli import checkup
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, counted, plain
+
+DESCRIPTION: Final = (
+    "Print what somebody needs who is to find out why something does not work here: versions, the plugins that pytest "
+    "loads at its start and what each takes, the places of botocore that fakes replace and who else replaced them, "
+    "environment variables by name. The exit code is 1 if something is broken; then it is printed what to do."
+)
+ARGUMENTS: Final[Arguments] = {
+    "--json": {"action": "store_true", "help": "print all of it as one JSON object"},
+}
+
+_WIDTH: Final = 110
+_MARGIN: Final = 13
+_GLUE: Final = "\N{NO-BREAK SPACE}"
+_PATIENCE: Final = 2.0
+"""Seconds until it is said what takes so long."""
+
+
+def run(given: argparse.Namespace) -> int:
+    """Look, and print what was found; return 1 if something is broken."""
+    seen = _look()
+    if given.json:
+        Printer(sys.stdout).say(json.dumps(seen, indent=2))
+    else:
+        _print(seen)
+    return 1 if seen["problems"] else 0
+
+
+def _look() -> dict[str, Any]:
+    """Everything that is known, as `--json` prints it."""
+    entries = checkup.plugins()
+    words = f"loading {counted(len(entries), 'pytest plugin')}, each in a process of its own ..."
+    waiting = threading.Timer(_PATIENCE, complain, ("doctor", words))
+    waiting.start()
+    try:
+        patched = checkup.patched()
+        costs = checkup.costs(entries)
+    finally:
+        waiting.cancel()
+    packages = checkup.packages()
+    python = sys.version.partition(" ")[0]
+    system, is_tried, lacking = checkup.system()
+    own = checkup.OWN
+    problems = [
+        *(
+            f"{each.name} is not installed, and {own} needs it: pip install '{each.name}{each.needed}'"
+            for each in packages
+            if each.version is None
+        ),
+        *(
+            f"{each.name} {each.version} is too old for {own}: pip install '{each.name}{each.needed}'"
+            for each in packages
+            if checkup.too_old(each)
+        ),
+        *(
+            f"pytest cannot load the plugin {each.name} of {each.package}: {plain(each.error)}. Every pytest fails "
+            f"here: mend or remove that package, or leave the plugin out with {each.off}"
+            for each in costs
+            if each.error
+        ),
+    ]
+    if checkup.OWN_PLUGIN not in {each.name for each in entries}:
+        problems.append(
+            f"pytest does not find the plugin of {own} in this environment: install it with the pip of this Python, "
+            "`python -m pip install ...`"
+        )
+    if patched.problem:
+        problems.append(plain(patched.problem))
+    return {
+        "converse-harness": version(own),
+        "python": {"version": python, "tried": checkup.tried_pythons()},
+        "system": {"name": system, "tried": is_tried, "lacks": lacking},
+        "packages": [each._asdict() for each in packages],
+        "plugins": [{**each._asdict(), "off": each.off} for each in costs],
+        "plugins_together_ms": patched.ms,
+        "patched": {"places": patched.places, "changed_by_others": dict(patched.changed)},
+        "environment": checkup.environment(),
+        "problems": problems,
+    }
+
+
+def _print(seen: dict[str, Any]) -> None:
+    say = Printer(sys.stdout).say
+    python, system = seen["python"], seen["system"]
+    known = python["tried"]
+    tried = "tried" if python["version"].rpartition(".")[0] in known else f"not tried; {', '.join(known)} are"
+    say(
+        f"converse-harness {seen['converse-harness']}, Python {python['version']} ({tried}), {system['name']} "
+        f"({'tried' if system['tried'] else 'not tried'})",
+        BOLD,
+    )
+    packages = (f"{each['name']}{_GLUE}{each['version'] or 'MISSING'}" for each in seen["packages"])
+    _row("packages", "  ".join(packages))
+    _row("plugins", "what pytest loads at its start, in milliseconds of CPU on this machine, and how to leave it out:")
+    width = max((len(each["package"]) for each in seen["plugins"]), default=0)
+    for each in seen["plugins"]:
+        ms = "fails" if each["ms"] is None else f"{each['ms']:,.0f}"
+        say(f"{'':{_MARGIN}}{ms:>6}  {each['package']:{width}}  {each['off']}", RED if each["error"] else "")
+    say(f"{'':{_MARGIN}}{seen['plugins_together_ms']:6,.0f}  all together, as they share what they import", DIM)
+    patched = seen["patched"]
+    others = "; ".join(f"{place} was changed by {who}" for place, who in patched["changed_by_others"].items())
+    _row("botocore", f"{patched['places']} places that a fake replaces: {others or 'nobody else changed them'}")
+    names = ", ".join(seen["environment"])
+    _row("environment", f"set: {names}" if names else "nothing set that matters")
+    for each in system["lacks"]:
+        _row("missing", each)
+    problems = seen["problems"]
+    say()
+    for each in problems:
+        for line in textwrap.wrap(each, _WIDTH, initial_indent="- ", subsequent_indent="  "):
+            say(line, RED)
+    say(f"{counted(len(problems), 'problem')}." if problems else "Nothing is broken: a fake answers botocore here.")
+
+
+def _row(name: str, text: str) -> None:
+    """Print a row with its name, over as many lines as it needs."""
+    first, rest = f"{name:{_MARGIN}}", " " * _MARGIN
+    for line in textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False):
+        Printer(sys.stdout).say(line.replace(_GLUE, " "))

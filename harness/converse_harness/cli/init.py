@@ -1,0 +1,79 @@
+"""`converse-harness init`: write the files by which tests in another language use the fake."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, Printer
+
+_FILES: Final[Mapping[str, tuple[str, ...]]] = {"vitest": ("converse.ts", "converse-api.d.ts")}
+"""The files of each kind of project; they stand in the folder of that name beside this module."""
+
+_NEXT: Final[Mapping[str, str]] = {
+    "vitest": """\
+In vitest.config.ts, one server for the whole run; without it each test file starts its own:
+
+  export default defineConfig({{ test: {{ globalSetup: ["{first}"] }} }});
+
+In a test, with the path from there:
+
+  import {{ fakeBedrock }} from "./converse";
+
+  test("answers", async (t) => {{
+    const fake = await fakeBedrock(t, {{ script: [{{ text: "18 °C and sunny." }}] }});
+    const client = new BedrockRuntimeClient(fake.config);
+    // Run your agent with this client; what it asked is in `await fake.calls()`.
+  }});
+
+More: converse-harness docs javascript""",
+}
+"""What is printed after the files are written."""
+
+DESCRIPTION: Final = (
+    "Write the files by which tests in another language use the fake. `vitest` is for TypeScript with vitest or "
+    "node:test: converse.ts opens a fake for each test and checks it at the end of the test; converse-api.d.ts has the "
+    "types of the control API."
+)
+ARGUMENTS: Final[Arguments] = {
+    "kind": {"choices": [*_FILES], "help": "what runs the tests"},
+    "dir": {
+        "metavar": "DIR",
+        "nargs": "?",
+        "type": Path,
+        "default": Path(),
+        "help": "the folder for the files; it is made if it is missing (default: the current one)",
+    },
+    "--force": {"action": "store_true", "help": "write over files that are there"},
+}
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the files and print the next steps; return 0.
+
+    Raises CommandFailed, with nothing written, if a file exists and --force is not given; and if a file cannot be
+    written.
+    """
+    paths = {given.dir / name: files("converse_harness.cli").joinpath(given.kind, name) for name in _FILES[given.kind]}
+    there = [str(path) for path in paths if path.exists()]
+    if there and not given.force:
+        raise CommandFailed(
+            f"{' and '.join(there)} {'are' if len(there) > 1 else 'is'} there already, and nothing is written. "
+            "Give another DIR, or write over it with --force."
+        )
+    try:
+        given.dir.mkdir(parents=True, exist_ok=True)
+        for path, source in paths.items():
+            path.write_bytes(source.read_bytes())
+    except OSError as error:
+        raise CommandFailed(f"{error.filename or given.dir} cannot be written: {error.strerror or error}") from error
+    printer = Printer(sys.stdout)
+    printer.say(f"Wrote {' and '.join(map(str, paths))}.", BOLD)
+    printer.say()
+    first = next(iter(paths)).as_posix()
+    printer.say(_NEXT[given.kind].format(first=first if given.dir.is_absolute() else f"./{first}"))
+    return 0

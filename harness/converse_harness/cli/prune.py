@@ -1,0 +1,183 @@
+"""`converse-harness prune`: remove recordings and exchanges that no test uses."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, Printer, UsageFailed, counted
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.pruning import named_in_sources, remove_exchanges, remove_recording, usual_path
+from converse_harness.recordings.use import Use, read_use
+
+DESCRIPTION: Final = (
+    "Remove recordings that no test uses, and exchanges that no test plays (--converse-record=new_episodes keeps "
+    "them). It runs the tests with pytest, without a network, prints what they do not use, and asks before it removes "
+    "that. "
+    "Nothing is removed if a test failed or was skipped, or if not all tests ran: what they use is not known then. A "
+    "recording whose file name stands in a source file of the project is kept. Example: `converse-harness prune "
+    "--dry-run`. The exit code is 1 if it is not known what the tests use."
+)
+ARGUMENTS: Final[Arguments] = {
+    "folder": {
+        "metavar": "DIR",
+        "nargs": "?",
+        "type": Path,
+        "help": "only recordings in this folder (default: the folder of recordings of the project)",
+    },
+    "--dry-run": {"action": "store_true", "help": "print what would be removed, and remove nothing"},
+    "--yes": {"action": "store_true", "help": "remove without asking"},
+    "--pytest": {"metavar": "ARGS", "default": "", "help": "arguments for pytest, as '-n 4'"},
+    "--used": {
+        "metavar": "FILE",
+        "type": Path,
+        "help": "do not run the tests: read what `pytest --converse-used=FILE` wrote",
+    },
+    "--despite-skips": {
+        "action": "store_true",
+        "help": "remove although tests were skipped, which may use recordings that no other test uses",
+    },
+}
+
+_SHOWN: Final = 5
+_STDERR: Final = 2
+"""The file descriptor to which pytest prints, so that the output of this command is the list alone."""
+
+
+@dataclass
+class _Plan:
+    """What is to be removed: whole files, and lines of calls by file. `kept` are files with the reason."""
+
+    files: list[Path] = field(default_factory=list[Path])
+    lines: dict[Path, Sequence[int]] = field(default_factory=dict[Path, Sequence[int]])
+    kept: dict[Path, str] = field(default_factory=dict[Path, str])
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print what no test uses, and remove it; return the exit code 0.
+
+    Raises CommandFailed if it is not known what the tests use, and UsageFailed for a folder that is not the tests'.
+    """
+    if given.folder is not None and not given.folder.is_dir():
+        raise UsageFailed(f"prune: the folder {given.folder} does not exist")
+    use = _use(given)
+    _check(use, despite_skips=given.despite_skips)
+    within = Path(os.path.realpath(given.folder or use.folder))
+    if not within.is_relative_to(os.path.realpath(use.folder)):
+        raise UsageFailed(f"prune {given.folder}: the tests' recordings are in {use.folder}; prune removes no others.")
+    plan = _plan(use, within)
+    printer = Printer(sys.stdout)
+    for path, why in plan.kept.items():
+        printer.say(f"kept    {_shown(path)}: {why}")
+    for path in plan.files:
+        printer.say(f"unused  {_shown(path)}")
+    for path, lines in plan.lines.items():
+        places = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+        printer.say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
+    if not plan.files and not plan.lines:
+        printer.say("Nothing to remove.")
+        return 0
+    exchanges = sum(map(len, plan.lines.values()))
+    what = " and ".join(
+        counted(count, noun) for count, noun in ((len(plan.files), "recording"), (exchanges, "exchange")) if count
+    )
+    if given.dry_run or not (given.yes or _agrees(what)):
+        printer.say(f"Nothing was removed; --yes removes {what}.")
+        return 0
+    for path in plan.files:
+        remove_recording(path, use.folder)
+    for path, lines in plan.lines.items():
+        remove_exchanges(path, lines)
+    printer.say(f"Removed {what}.")
+    return 0
+
+
+def _use(given: argparse.Namespace) -> Use:
+    if given.used is not None:
+        if given.pytest:
+            raise UsageFailed("prune: --used reads what a run wrote, and --pytest is for a new run; give one of them.")
+        return _read(given.used)
+    with tempfile.TemporaryDirectory(prefix="converse-prune-") as folder:
+        path = Path(folder, "used.json")
+        command = [sys.executable, "-m", "pytest", "--converse-record=none", f"--converse-used={path}"]
+        command += shlex.split(given.pytest)
+        Printer(sys.stderr).say(f"$ {shlex.join(['pytest', *command[3:4], *shlex.split(given.pytest)])}", DIM)
+        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=_STDERR, check=False).returncode
+        if not path.exists():
+            raise CommandFailed(
+                f"pytest ended with {code} and did not write what the tests use; nothing is removed. Is there a folder "
+                "of recordings (the ini setting converse_recordings), and does `pytest` pass here?"
+            )
+        return _read(path)
+
+
+def _read(path: Path) -> Use:
+    try:
+        return read_use(path)
+    except DamagedData as error:
+        raise CommandFailed(str(error)) from error
+    except OSError as error:
+        raise CommandFailed(f"{path}: {error.strerror or error}") from error
+
+
+def _check(use: Use, *, despite_skips: bool) -> None:
+    """Raise CommandFailed if the run does not know everything that the tests use."""
+    if use.missing:
+        raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
+    if use.failed:
+        raise CommandFailed(
+            f"{counted(len(use.failed), 'test')} failed ({_some(use.failed)}); nothing is removed, because a test that "
+            "fails may have used more."
+        )
+    if use.skipped and not despite_skips:
+        raise CommandFailed(
+            f"{counted(len(use.skipped), 'test')} skipped or expected to fail ({_some(use.skipped)}); nothing is "
+            "removed, because they may use more. --despite-skips removes what the others do not use."
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _plan(use: Use, within: Path) -> _Plan:
+    plan = _Plan()
+    unused = [path for path in map(Path, use.unused) if Path(os.path.realpath(path)).is_relative_to(within)]
+    unused = [path for path in unused if path.exists()]
+    named = named_in_sources(unused, use.root)
+    for path in unused:
+        usual = usual_path(path)
+        if path in named:
+            plan.kept[path] = f"{named[path]} names it"
+        elif usual != path and usual.exists() and usual not in unused:
+            plan.kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
+        else:
+            plan.files.append(path)
+    for name, lines in use.left.items():
+        path = Path(name)
+        if lines and path.is_relative_to(within) and path.exists():
+            plan.lines[path] = lines
+    return plan
+
+
+def _shown(path: Path) -> str:
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # on another drive of Windows
+        return str(path)
+
+
+def _agrees(what: str) -> bool:
+    """Whether the user at the terminal agrees; False without a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    return input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,0 +1,64 @@
+"""What a program needs that starts a server: a file that says when the server is ready, and an end with the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from converse_harness.cli.terminal import CommandFailed
+
+
+@contextmanager
+def ready_file(path: Path | None, url: str) -> Generator[None]:
+    """Keep a JSON file with `url` and `pid` at `path` during a `with` block; the file appears complete or not at all.
+
+    Do nothing if `path` is None. Raises CommandFailed if the file cannot be written.
+    """
+    if path is None:
+        yield
+        return
+    text = json.dumps({"url": url, "pid": os.getpid()}) + "\n"
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise CommandFailed(f"--ready-file {path} cannot be written: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if path.read_text(encoding="utf-8") == text:  # otherwise it is that of another server
+                path.unlink()
+
+
+def forget(path: Path | None) -> None:
+    """Remove the file of an earlier server that was killed, so that nobody takes it for that of this one."""
+    if path is not None:
+        with suppress(OSError):
+            path.unlink()
+
+
+def when_stdin_closes(tell: Callable[[], None]) -> threading.Event:
+    """Return an event that is set when the standard input closes; then a thread calls `tell`.
+
+    The input closes at the latest when the program at its other end has ended.
+    """
+    closed = threading.Event()
+
+    def read() -> None:
+        with suppress(OSError):
+            while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter exits
+                pass
+        closed.set()
+        tell()
+
+    threading.Thread(target=read, name="converse-harness stdin", daemon=True).start()
+    return closed

@@ -1,0 +1,147 @@
+"""Answer operations of Bedrock's control plane from the table of models: what models there are, and one of them.
+
+The answers contain what the tables know, and no member beyond. The list has the whole ids of `bedrock/listed.py`. The
+form is from AWS's model, and the names and inference types are as AWS listed them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from converse_harness.bedrock.listed import ListedModel, listed_model, listed_models, provider_of
+from converse_harness.bedrock.models import bare, standing, stands_for
+from converse_harness.endpoint.call import Call
+
+_REGION: Final = "us-east-1"
+_ACCOUNT: Final = "123456789012"
+
+Output = Mapping[str, Any]
+"""The members of an operation's output."""
+
+
+def known_answer(call: Call, models: Mapping[str, str]) -> Output | None:
+    """Return the output of an operation of the control plane; None if the table of models does not have the answer.
+
+    `models` is the setting of this name: what stands behind ids such as ARNs.
+    """
+    answers = ANSWERS.get(call.operation or "")
+    return None if answers is None else answers(call, models)
+
+
+def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
+    """List the models whose whole ids are known, that Converse takes, and that are not at the end of their life."""
+    del models
+    asked = _filters(call)
+    if _unanswered_filter(asked) is not None:
+        return None
+    provider, inference = _folded(asked.get("byProvider", "")), asked.get("byInferenceType")
+    rows = [
+        each
+        for each in listed_models()
+        if _folded(each.provider).startswith(provider) and (inference is None or inference in each.inference)
+    ]
+    return {"modelSummaries": [_described(each.id, each.name) for each in rows]}
+
+
+def _filters(call: Call) -> Mapping[str, str]:
+    return dict(parse_qsl(urlsplit(call.request.target).query))
+
+
+def _folded(provider: str) -> str:
+    return re.sub("[^a-z0-9]", "", provider.lower())
+
+
+_FILTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "byInferenceType": ("ON_DEMAND",),
+    "byOutputModality": ("TEXT",),
+    "byProvider": (),
+}
+"""The filters that the table can answer, with the values for which it has models; any value, if none is given."""
+
+
+def _unanswered_filter(asked: Mapping[str, str]) -> tuple[str, str] | None:
+    for name, value in asked.items():
+        if name not in _FILTERS or (_FILTERS[name] and value not in _FILTERS[name]):
+            return name, value
+    return None
+
+
+def why_unknown(call: Call) -> str | None:
+    """Return the reason why the table of models does not have the answer; None for an operation that it never has.
+
+    The reason is the rest of a sentence that begins with the operation and `is not answered: `.
+    """
+    if call.operation == "ListFoundationModels":
+        name, value = _unanswered_filter(_filters(call)) or ("", "")
+        return (
+            f"{name}={value!r} came, and the table of models has only models that answer with text. The filters that "
+            "it can answer are byProvider, byOutputModality='TEXT' and byInferenceType='ON_DEMAND'."
+        )
+    if call.operation == "GetFoundationModel":
+        return f"no row of the table of models has the model {call.path_params['modelIdentifier']!r}."
+    if call.operation == "GetInferenceProfile":
+        profile = call.path_params["inferenceProfileIdentifier"]
+        return f"the table of models does not have the model behind {profile!r}."
+    return None
+
+
+def _get_model(call: Call, models: Mapping[str, str]) -> Output | None:
+    asked = stands_for(models, call.path_params["modelIdentifier"])
+    known = standing(asked)
+    if known.model is None or known.inferred:
+        return None
+    return {"modelDetails": _described(bare(asked), known.model.name)}
+
+
+def _described(model_id: str, name: str) -> dict[str, Any]:
+    """Return what is known of a model; `name` is its name if the listed models do not have it."""
+    listed = listed_model(model_id)
+    return {
+        "modelArn": _model_arn(model_id, _REGION),
+        "modelId": model_id,
+        "modelName": name if listed is None else listed.name,
+        "providerName": provider_of(model_id),
+        **_asked_how(listed),
+    }
+
+
+def _asked_how(listed: ListedModel | None) -> Mapping[str, Any]:
+    if listed is None:
+        return {}
+    return {"outputModalities": ["TEXT"], "inferenceTypesSupported": [*listed.inference]}
+
+
+def _model_arn(model_id: str, region: str) -> str:
+    return f"arn:aws:bedrock:{region}::foundation-model/{model_id}"
+
+
+def _get_profile(call: Call, models: Mapping[str, str]) -> Output | None:
+    """Describe the profile of a region, such as `us.`, or one for which the setting `models` has the model."""
+    asked = call.path_params["inferenceProfileIdentifier"]
+    profile = asked.rpartition("/")[2]
+    model = stands_for(models, asked)
+    is_system = model == asked and bare(asked) != profile
+    if standing(model).model is None or not (is_system or model != asked):
+        return None
+    region = asked.split(":")[3] if asked.startswith("arn:") and asked.count(":") > 3 else _REGION
+    kind = "inference-profile" if is_system else "application-inference-profile"
+    arn = asked if asked.startswith("arn:") else f"arn:aws:bedrock:{region}:{_ACCOUNT}:{kind}/{profile}"
+    return {
+        "inferenceProfileName": re.sub("[^0-9a-zA-Z]+", " ", profile).strip(),
+        "inferenceProfileArn": arn,
+        "inferenceProfileId": profile,
+        "models": [{"modelArn": _model_arn(bare(model), region)}],
+        "status": "ACTIVE",
+        "type": "SYSTEM_DEFINED" if is_system else "APPLICATION",
+    }
+
+
+ANSWERS: Final[Mapping[str, Callable[[Call, Mapping[str, str]], Output | None]]] = {
+    "ListFoundationModels": _list_models,
+    "GetFoundationModel": _get_model,
+    "GetInferenceProfile": _get_profile,
+}
+"""Maps each operation that the table of models can answer to the function that builds its output."""

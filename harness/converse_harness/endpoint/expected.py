@@ -1,0 +1,203 @@
+"""ExpectedRefusal: a block of a test in which Bedrock refuses a request, and which fails if it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol, Self, cast
+
+from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, RuleLevel
+from converse_harness.bedrock.service import nearest
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.calls import Calls
+from converse_harness.errors import NotRefused, RefusedRequest, ReplyError
+from converse_harness.secrets import mask
+
+if TYPE_CHECKING:
+    from converse_harness.errors import ConverseHarnessError
+
+_MORE: Final = "   More: converse-harness docs rules expected-refusals"
+
+
+class _Endpoint(Protocol):
+    """What a block needs of its Endpoint."""
+
+    rules: RuleLevel
+    calls: list[Call]
+    problems: list[ConverseHarnessError | Exception]
+    expected: list[ExpectedRefusal]
+    received: int
+
+
+class ExpectedRefusal:
+    """A context manager, made by `Fake.refuses`: in its block a request that breaks one rule is expected.
+
+    After the block, or in it, `refusals` are the refusals with Bedrock's messages, and `calls` the refused calls, in
+    the order of their arrival; `refusal` and `call` are the first of them. Leaving the block raises NotRefused if there
+    is none. An exception that the client raises leaves the block as it is.
+    """
+
+    def __init__(self, endpoint: _Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
+        self.rule: Final = rule
+        self._endpoint = endpoint
+        self._pattern = pattern
+        self._since = 0
+        self._taken: list[tuple[Call, Refusal]] = []
+        self._missed: list[tuple[Call, Refusal, RefusedRequest]] = []
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The refusals so far; each has the `message`, the `path` in the request, and the `rule`."""
+        return [refusal for _, refusal in self._taken]
+
+    @property
+    def calls(self) -> Calls:
+        """The refused calls so far."""
+        return Calls([call for call, _ in self._taken], only=None)
+
+    @property
+    def refusal(self) -> Refusal:
+        """The first refusal. Raises NotRefused if there is none so far."""
+        self._check()
+        return self.refusals[0]
+
+    @property
+    def call(self) -> Call:
+        """The first refused call. Raises NotRefused if there is none so far."""
+        self._check()
+        return self.calls[0]
+
+    def takes(self, call: Call, refusal: Refusal) -> bool:
+        """Whether this refusal is expected; if so, keep it. The Endpoint calls this for each refusal in the block."""
+        if refusal.rule.name != self.rule.name or not self._matches(refusal.message):
+            return False
+        self._taken.append((call, refusal))
+        return True
+
+    def misses(self, call: Call, refusal: Refusal, problem: RefusedRequest) -> None:
+        """Keep a refusal that no block expects, for the message: its text does not match, or its rule is another."""
+        self._missed.append((call, refusal, problem))
+
+    def __enter__(self) -> Self:
+        self._since = self._endpoint.received
+        self._endpoint.expected.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self._endpoint.expected.remove(self)
+        if error is None or isinstance(error, Exception):
+            self._check(error)
+
+    def _check(self, error: Exception | None = None) -> None:
+        __tracebackhide__ = True
+        if self._taken:
+            return
+        same = [each for each in self._missed if each[1].rule.name == self.rule.name]
+        reported = same or self._missed
+        text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
+        for _, _, problem in reported:  # this error reports them
+            if problem in self._endpoint.problems:
+                self._endpoint.problems.remove(problem)
+        raise NotRefused(mask(text)) from error
+
+    def _matches(self, message: str) -> bool:
+        return self._pattern is None or self._pattern.search(message) is not None
+
+    def _not_matched(self, refusals: Sequence[Refusal]) -> str:
+        messages = "\n          ".join(refusal.message for refusal in refusals)
+        return (
+            f"{self!r}: the rule was broken, and Bedrock's message does not match.\n\n"
+            f"message   {messages}\npattern   {'' if self._pattern is None else self._pattern.pattern}\n\n"
+            f"Correct match=, a regular expression that is searched in the message.{_MORE}"
+        )
+
+    def _not_broken(self) -> str:
+        came = [call for call in self._endpoint.calls if call.number > self._since]
+        rows = [f"{call.number}. {call.asked}: {' '.join(call.outline.split())}" for call in came[-20:]]
+        arrived = "\n          ".join(rows) or "nothing: no call reached the fake in this block"
+        refused = "\n          ".join(
+            f"call {call.number}, by another rule: {refusal.rule.name}\n          broken at {refusal.path}\n"
+            f"          {refusal.message}"
+            for call, refusal, _ in self._missed
+        )
+        text = (
+            f"{self!r}: no request in this block breaks this rule.\n\n"
+            f"rule      {self.rule.name}: {self.rule.what}\narrived   {arrived}\n"
+        )
+        if not refused:
+            return f"{text}\nAsk in the block what breaks the rule, or name the rule that is broken.{_MORE}"
+        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._missed)
+        blocks = "\n".join(f'with converse.refuses("{name}"): ...' for name in names)
+        return (
+            f"{text}refused   {refused}\n\nAsk in the block what breaks the rule, or name the rule that is broken."
+            f"{_MORE}\n{blocks}"
+        )
+
+    def __repr__(self) -> str:
+        match = "" if self._pattern is None else f", match={self._pattern.pattern!r}"
+        return f"refuses({self.rule.name!r}{match})"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") and name not in ("takes", "misses")]
+
+
+def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
+    """Return the block that expects a refusal by the rule of this name. Raises ReplyError for a wrong argument.
+
+    A rule that never refuses a request at the Endpoint's level is wrong too.
+    """
+    given = cast("object", name)  # tests are user code
+    if not isinstance(given, str) or given not in BY_NAME:
+        close = nearest(name, BY_NAME)
+        hint = f"Did you mean {close!r}? " if close else ""
+        raise ReplyError(
+            f"refuses({name!r}): no rule has this name. {hint}`converse-harness docs rules` lists the rules; a failure "
+            "`Bedrock would refuse` has the name in its line `rule`."
+        )
+    rule = BY_NAME[name]
+    _check_level(rule, endpoint.rules)
+    return ExpectedRefusal(endpoint, rule, _pattern(name, match))
+
+
+def _check_level(rule: Rule, level: RuleLevel) -> None:
+    if level in ("off", "warn"):
+        raise ReplyError(
+            f"refuses({rule.name!r}): nothing is refused with rules={level!r}. Leave this setting out, or hold the "
+            'test to the rules: @pytest.mark.converse(rules="default"), fake_converse(rules="default").'
+        )
+    if rule.verdict == "note":
+        raise ReplyError(
+            f"refuses({rule.name!r}): this rule is only noted, because newer models or answers speak against it. Look "
+            "for it in fake.notes."
+        )
+    if rule.verdict == "strict" and level != "strict":
+        raise ReplyError(
+            f"refuses({rule.name!r}): this rule refuses only at the strict level, and the level is {level!r}. Raise "
+            'it: @pytest.mark.converse(rules="strict"), fake_converse(rules="strict").'
+        )
+
+
+def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] | None:
+    if match is None:
+        return None
+    wrong = f"refuses({name!r}, match={match!r}): "
+    given = cast("object", match.pattern if isinstance(match, re.Pattern) else match)
+    if not isinstance(given, str):
+        raise ReplyError(
+            f"{wrong}a regular expression, as a string or compiled from one; it is searched in the message."
+        )
+    try:
+        return re.compile(match)
+    except re.error as error:
+        raise ReplyError(
+            f"{wrong}{error}. It is a regular expression; re.escape(...) makes one that matches a text exactly."
+        ) from None
+
+
+def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
+    """Whether a block that is open expects a refusal; of several blocks that do, the newest keeps it."""
+    return any(each.takes(call, refusal) for each in reversed(expected))

@@ -1,0 +1,92 @@
+"""What a script takes as replies, and the errors for what it does not take."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Protocol, cast
+
+from converse_harness.bedrock.findings import shown
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.condition import is_async
+from converse_harness.errors import Advice, ReplyError
+from converse_harness.reply.improvised import Improvised
+from converse_harness.reply.reply import Reply
+
+Answering = Reply | Callable[[Call], Reply]
+"""A Reply, or a function that computes one from the call."""
+
+
+class Situation(Protocol):
+    """A value that has replies to consecutive calls, such as a Case of `cases`."""
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """The replies, in the order of the calls."""
+        ...
+
+
+Responder = Answering | Situation
+"""What a script takes: a reply, a function of the call that returns one, or a Case, which stands for its replies."""
+
+_FUNCTIONS: Final = "converse_harness.reply"
+"""The functions of this package make replies, so none of them is a function of the call."""
+
+
+def each_reply(responders: Iterable[object]) -> Iterator[object]:
+    """Yield the responders, with the replies of a Case in its place; other values are yielded as they are."""
+    for responder in responders:
+        several = None if callable(responder) or isinstance(responder, Reply) else getattr(responder, "replies", None)
+        if isinstance(several, tuple):
+            yield from cast("tuple[object, ...]", several)
+        else:
+            yield responder
+
+
+def check_responder(responder: Any, before: str) -> None:
+    """Raise ReplyError, with `before` at the start of its text, unless the value is a Reply or a function of a call."""
+    if is_async(responder):
+        raise ReplyError(
+            f"{before}{responder!r} is an async function, and a call is answered at once. Give a plain function of the "
+            "call that returns a reply."
+        )
+    if isinstance(responder, type) or not (isinstance(responder, Reply) or callable(responder)):
+        raise ReplyError(
+            f"{before}{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a "
+            f"function of the call that returns one.{_instead(responder)}"
+        )
+    name = getattr(responder, "__name__", "")
+    if inspect.isfunction(responder) and responder.__module__.partition(f"{_FUNCTIONS}.")[1]:
+        raise ReplyError(f"{before}reply.{name} is a function that makes a reply. Call it: reply.{name}(...).")
+    if inspect.ismethod(responder) and isinstance(responder.__self__, Reply):
+        raise ReplyError(f"{before}{name} is a method of a reply. Call it: .{name}(...).")
+
+
+def _instead(given: object) -> str:
+    if isinstance(given, str):
+        return f" For the model's text: reply.text({shown(given)})."
+    if isinstance(given, list | tuple):
+        return " The replies are arguments of their own: write a star before the list, *replies."
+    return ""
+
+
+def check_endless(responders: Iterable[object], by: str) -> None:
+    """Raise ReplyError unless there is one reply, without a number of uses, as `always` needs it.
+
+    `by` is the name of the function that got them, with which the error begins; it may be empty.
+    """
+    responders, start = [*responders], f"{by}: " if by else ""
+    if len(responders) != 1:
+        raise ReplyError(f"{start}these are {len(responders)} replies; any number of calls has one answer.")
+    (responder,) = responders
+    if isinstance(responder, Reply | Improvised):
+        if responder.uses > 1:
+            raise ReplyError(
+                f"{start}{responder.summary}: any number of calls gets this answer. ",
+                Advice(f"Leave out .times({responder.uses}).", 'Leave out "times".'),
+            )
+        if responder.may_be_unused:
+            raise ReplyError(
+                f"{start}{responder.summary}: this answer may stay unused anyway. ",
+                Advice("Leave out .optional().", 'Leave out "optional".'),
+            )

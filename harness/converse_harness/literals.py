@@ -1,0 +1,113 @@
+"""The closed lists of names that replies take, as `Literal` types, for annotations of your own functions.
+
+Each list is held to its table, or to AWS's model, by tests/unit/test_literals.py. Where a function takes any str with
+`strict=False`, or an unknown error with `status=`, the name need not be in the list.
+
+>>> from converse_harness.literals import StreamException
+>>> def broken(exception: StreamException) -> str:
+...     return exception
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from converse_harness.imports import no_such_name
+
+__all__ = [
+    "BlockingPolicy",
+    "ErrorName",
+    "FamilyName",
+    "GuardrailPolicy",
+    "GuardrailSide",
+    "MaskingPolicy",
+    "OverflowWording",
+    "StopReason",
+    "StreamException",
+    "ThrottleWording",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+
+    def __getattr__(name):
+        raise no_such_name(__name__, name, __dir__)
+
+
+StopReason: TypeAlias = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "guardrail_intervened",
+    "content_filtered",
+    "malformed_model_output",
+    "malformed_tool_use",
+    "model_context_window_exceeded",
+]
+"""Why the model stopped. Source: AWS's model (StopReason); older versions of botocore lack the last three."""
+
+StreamException: TypeAlias = Literal[
+    "internalServerException",
+    "modelStreamErrorException",
+    "serviceUnavailableException",
+    "throttlingException",
+    "validationException",
+]
+"""The exception frames of ConverseStream, for `Reply.fails_after`. Source: AWS's model (ConverseStreamOutput)."""
+
+ErrorName: TypeAlias = Literal[
+    "AccessDeniedException",
+    "ConflictException",
+    "ExpiredTokenException",
+    "InternalServerException",
+    "InvalidSignatureException",
+    "ModelErrorException",
+    "ModelNotReadyException",
+    "ModelStreamErrorException",
+    "ModelTimeoutException",
+    "ResourceNotFoundException",
+    "SerializationException",
+    "ServiceQuotaExceededException",
+    "ServiceUnavailableException",
+    "ThrottlingException",
+    "UnknownOperationException",
+    "UnrecognizedClientException",
+    "ValidationException",
+]
+"""The HTTP errors of `reply.error`: those of Bedrock Runtime in AWS's model, and those of the gateway before it."""
+
+ThrottleWording: TypeAlias = Literal["requests", "tokens", "tokens_per_day"]
+"""The wordings of `reply.throttled`: the quota that was exceeded."""
+
+OverflowWording: TypeAlias = Literal[
+    "input_too_long",
+    "prompt_too_long",
+    "max_tokens_exceed_context",
+    "input_tokens_exceeded",
+    "maximum_context_length",
+    "too_many_text_bytes",
+    "too_many_input_tokens",
+]
+"""The wordings of `reply.context_overflow`."""
+
+BlockingPolicy: TypeAlias = Literal["topic", "content", "word", "managed_word", "pii", "regex", "grounding"]
+"""The guardrail policies that can block, for `reply.guardrail_blocked`."""
+
+MaskingPolicy: TypeAlias = Literal["pii", "regex"]
+"""The guardrail policies that can mask, for `reply.guardrail_masked`."""
+
+GuardrailPolicy: TypeAlias = BlockingPolicy | Literal["automated_reasoning"]
+"""All guardrail policies, for `reply.guardrail_passed`."""
+
+GuardrailSide: TypeAlias = Literal["input", "output"]
+"""The side of a conversation that a guardrail looked at."""
+
+FamilyName: TypeAlias = Literal[
+    "ai21", "claude", "claude-3", "cohere", "gpt-oss", "llama", "mistral", "nova", "titan", "neutral"
+]
+"""The model families that cut an answer into deltas each in its own way, for `chunk` and `stream_events`."""

@@ -1,0 +1,101 @@
+"""What pytest shows above the problem of a fake: the user's own lines, and no frames of clients or of this plugin."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+from collections.abc import Iterator
+from traceback import walk_tb
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, Final, NoReturn, cast
+
+from converse_harness.plugin.lines import is_users
+
+
+def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
+    """Raise the problem of a fake in a test that passed, or that raised `error`.
+
+    If the client raised `error` because of the problem, the problem takes its place, at the same line of the user's.
+    Another error stays above the problem, without the frames of clients. A problem that no line
+    raised stands at the definition of the function `test`. `full` keeps all frames.
+    """
+    __tracebackhide__ = True
+    if full:
+        _raise(problem)
+    if error is None:
+        _raise_at(test, problem)
+    first, own = str(problem).partition("\n")[0], _own_lines(error.__traceback__)
+    if own is not None and not _is_users(error) and all(first in str(each) for each in _leaves(error)):
+        cause = problem.__cause__
+        if cause is None or not _is_users(cause):
+            problem.__cause__, problem.__suppress_context__ = None, True
+        raise problem.with_traceback(own)
+    hide_clients(error)
+    _raise_at(test, problem)
+
+
+def _raise_at(test: object, problem: Exception) -> NoReturn:
+    """Raise a problem as if the line that defines a function of the user did."""
+    __tracebackhide__ = True
+    code = getattr(inspect.unwrap(test), "__code__", None) if callable(test) else None
+    if isinstance(code, CodeType) and is_users(code.co_filename):
+        start = code.co_firstlineno  # of the first decorator
+        lines = linecache.getlines(code.co_filename)[start - 1 :]
+        at = next((number for number, line in enumerate(lines, start) if _DEFINES.match(line)), start)
+        raising = compile("raise problem", code.co_filename, "exec").replace(co_firstlineno=at)
+        FunctionType(raising, {"problem": problem})()
+    _raise(problem)
+
+
+_DEFINES: Final = re.compile(r"\s*(?:async\s+)?def\b")
+
+
+def _raise(problem: Exception) -> NoReturn:
+    raise problem  # found when the test had ended
+
+
+def hide_clients(error: BaseException) -> None:
+    """Leave only the user's lines in the traceback of an error that a client raised, and of those that led to it."""
+    seen: dict[int, BaseException] = {}
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen[id(each)] = each
+            own = _own_lines(each.__traceback__)
+            if not _is_users(each) and (own is not None or each is not error):  # pytest needs a frame of the last
+                each.__traceback__ = own
+            waiting += [*_members(each), *(other for other in (each.__cause__, each.__context__) if other is not None)]
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    return cast("Any", error).exceptions if isinstance(error, BaseExceptionGroup) else ()
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group of errors, or the error itself."""
+    members = _members(error)
+    if not members:
+        yield error
+    for each in members:
+        yield from _leaves(each)
+
+
+def _own_lines(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback with only the frames of the user's code; None if it has none."""
+    entries = list[TracebackType]()
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    made: TracebackType | None = None
+    for each in reversed(entries):
+        if is_users(each.tb_frame.f_code.co_filename):
+            made = TracebackType(made, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return made
+
+
+def _is_users(error: BaseException) -> bool:
+    """Whether the user's own code raised an error, such as an assertion of the test."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return bool(frames) and is_users(frames[-1].f_code.co_filename)

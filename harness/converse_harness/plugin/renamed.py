@@ -1,0 +1,122 @@
+"""Which unused recording is the one of a test that has none, because the test or its module was renamed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from converse_harness.errors import DamagedData
+from converse_harness.plugin.settings import folder
+from converse_harness.recordings.choices import SUFFIX
+from converse_harness.recordings.matching import Match, asked_by, asked_in, key
+from converse_harness.recordings.media import folder_of
+from converse_harness.recordings.read import open_file
+
+if TYPE_CHECKING:
+    import pytest
+
+    from converse_harness.endpoint.call import Call
+    from converse_harness.plugin.tally import Tally
+
+_READ: Final = 200
+"""At most this number of unused recordings is read."""
+
+_RULES: Final[tuple[Match, ...]] = ("exact", "shape")
+
+_ADVICE: Final = """
+{old} is used by no test{partly}, and {what}. If it is the recording of this
+test, which had another name:
+
+    {command}
+"""
+
+_WHAT: Final = {
+    "exact": "a request in it is equal",
+    "shape": "a request in it differs from this one in its texts only",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OldRecording:
+    """A recording that no test uses, a request in which matches a call by `rule`, and the command that renames it."""
+
+    path: Path
+    rule: Match
+    command: str
+
+    def advice(self, shown: str, *, partly: bool) -> str:
+        """The paragraph of a failure; `shown` is the path, `partly`: not all tests were collected."""
+        of_run = " of this run" if partly else ""
+        return _ADVICE.format(old=shown, partly=of_run, what=_WHAT[self.rule], command=self.command)
+
+
+def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) -> OldRecording | None:
+    """The unused recording that is most like the missing recording `new`, given the first call of the test."""
+    asked = asked_by(call)
+    wanted = {rule: key(rule, asked) for rule in _RULES}
+    found = list[tuple[int, float, Path]]()
+    unused = [*_without_test(config, tally)]
+    for path in unused[:_READ]:
+        try:
+            requests = [asked_in(exchange) for exchange in open_file(path).exchanges]
+            rule = next(
+                (n for n, rule in enumerate(_RULES) if any(key(rule, each) == wanted[rule] for each in requests)), None
+            )
+        except (DamagedData, OSError):
+            continue
+        if rule is not None:
+            found.append((rule, -SequenceMatcher(None, str(path), str(new)).ratio(), path))
+    if not found:
+        return None
+    rule, _, path = min(found)
+    start = config.invocation_params.dir
+    # Every recording of the old module moves, and nothing is in the place of the new one.
+    whole = (
+        path.parent != folder(config)
+        and path.name == new.name
+        and not new.parent.exists()
+        and new.parent.parent.is_dir()
+        and set(path.parent.rglob(f"*{SUFFIX}")) <= set(unused)
+    )
+    command = _moved(start, path.parent, new.parent) if whole else _command(start, path, new)
+    return OldRecording(path, _RULES[rule], command)
+
+
+def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
+    """The recordings that no collected test uses, except those whose test may only not have been collected."""
+    root = folder(config)
+    for path in tally.unused():
+        within = path.parent.relative_to(root).as_posix()  # "." for a file in the folder itself
+        module = config.rootpath / f"{within}.py"
+        test = re.split(r"[\[~]", path.name.removesuffix(SUFFIX))[0].rpartition(".")[2]
+        if module.is_file():
+            text = module.read_text(encoding="utf-8", errors="replace")
+            if not re.search(rf"\bdef {re.escape(test)}\b", text):
+                yield path
+        elif tally.all_collected() or test.startswith("test"):
+            yield path
+
+
+def _moved(start: Path, old: Path, new: Path) -> str:
+    from converse_harness.plugin.tally import relative
+
+    return f"git mv {quote(relative(old, start).as_posix())} {quote(relative(new, start).as_posix())}"
+
+
+def _command(start: Path, old: Path, new: Path) -> str:
+    """The command that renames a recording, as it is typed in the folder `start`."""
+    from converse_harness.plugin.tally import relative
+
+    command = _moved(start, old, new)
+    if old.parent != new.parent:
+        target = quote(relative(new.parent, start).as_posix())
+        command = command if new.parent.is_dir() else f"mkdir -p {target} && {command}"
+        media = old.parent / folder_of(old)
+        if media.is_dir():  # the lines of a recording name this folder, which is beside the file
+            command += f" && git mv {quote(relative(media, start).as_posix())} {target}"
+    return command

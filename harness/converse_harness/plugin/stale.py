@@ -1,0 +1,98 @@
+"""What becomes of requests that differ in words from the recorded ones that answered: a line, a failure, or nothing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from converse_harness.errors import StaleRequests
+from converse_harness.plugin.settings import STALE, chosen
+from converse_harness.plugin.tally import number, shown
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.stale import StaleRecording
+
+_TESTS: Final = 10
+"""At most this number of lines is printed, unless pytest is verbose."""
+
+_FOUND: Final = pytest.StashKey["list[StaleRecording]"]()
+"""The key, in the stash of a test item, of the recordings from which requests of the test differ."""
+
+_MARKED: Final = "pytest --converse-record=all "
+"""The beginning of the command that records the session of a marked test again; the quoted test follows."""
+
+_NAMED: Final = 3
+"""At most this number of tests is named in the command that records again; of more, their files are."""
+
+
+def _take(item: pytest.Item) -> list[StaleRecording]:
+    """Add what was played since the last time to what the test has, and return all of it."""
+    found = item.stash.setdefault(_FOUND, [])
+    module: Any = sys.modules.get("converse_harness.recordings.stale")
+    if module is not None:
+        taken: list[StaleRecording] = module.take()
+        found += taken if chosen(item.config, "stale") != "off" else []
+    return found
+
+
+def check_stale(item: pytest.Item, error: BaseException | None) -> None:
+    """Raise StaleRequests if requests of the test differ, it has not failed yet, and the setting `stale` is "fail"."""
+    found = _take(item)
+    if found and error is None and chosen(item.config, "stale") == "fail":
+        told = "\n\n".join(each.told for each in found)
+        found.clear()
+        raise StaleRequests(told)
+
+
+def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
+    """A user property for each recording from which requests of the test differ, for the test's teardown report."""
+    found = _take(item)
+    described = [
+        {"line": each.line, "again": each.again, "path": shown(item.config, Path.cwd() / each.path)} for each in found
+    ]
+    found.clear()
+    return [(STALE, json.dumps(each)) for each in described]
+
+
+def print_stale(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
+    """Print a line for each test and recording with requests that differ."""
+    rows: dict[str, None] = {}
+    marked: dict[str, None] = {}
+    tests = set[str]()
+    for report in reports:
+        for name, value in getattr(report, "user_properties", ()):
+            if (name, report.when) == (STALE, "teardown"):
+                told: dict[str, str] = json.loads(value)
+                own = told["again"].startswith(_MARKED)
+                marked |= dict.fromkeys([told["again"].removeprefix(_MARKED)] if own else [])
+                tests.add(report.nodeid)
+                played = "" if own else f"{told['path']}: "
+                rows[f"    {report.nodeid}: {played}{told['line']}"] = None
+    if not rows:
+        return
+    again = "" if marked else "; record them again if that is meant"
+    send = "sends" if len(tests) == 1 else "send"
+    theirs = "its recording" if len(tests) == 1 else "their recordings"
+    terminal.write_line(
+        f"converse-harness: {number(len(tests), 'test')} {send} requests that differ from {theirs}{again}:"
+    )
+    most = len(rows) if terminal.config.get_verbosity() > 0 else _TESTS
+    for row in [*rows][:most]:
+        terminal.write_line(row)
+    if len(rows) > most:
+        terminal.write_line(f"    and {len(rows) - most} more (-v lists all)")
+    if marked:
+        terminal.write_line(f"    If that is meant: {_MARKED}{_narrow([*marked])}")
+
+
+def _narrow(quoted: list[str]) -> str:
+    """The arguments of pytest for some tests: the tests themselves, or, if they are many, their files."""
+    if len(quoted) <= _NAMED:
+        return " ".join(quoted)
+    return " ".join(dict.fromkeys(shlex.quote(shlex.split(each)[0].partition("::")[0]) for each in quoted))

@@ -1,0 +1,185 @@
+"""Add tests and imports to Python files. All other lines stay as they are, byte for byte."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from converse_harness.json_values import is_object, member_of
+from converse_harness.recordings.source import WIDTH
+
+PACKAGE: Final = "converse_harness"
+
+_LINE_LENGTHS: Final = (
+    ("pyproject.toml", ("tool", "ruff", "line-length")),
+    ("pyproject.toml", ("tool", "black", "line-length")),
+    ("ruff.toml", ("line-length",)),
+    (".ruff.toml", ("line-length",)),
+)
+"""The files with the line length of a project, and the path of the setting in each."""
+
+_NARROWEST: Final = 40
+
+
+class CannotEdit(Exception):
+    """Raised if a file cannot be edited safely; the message says why, and the file is unchanged."""
+
+
+def line_length(path: Path) -> int:
+    """The line length of the project with a file, as ruff or black have it; 88 if neither sets one."""
+    import tomllib
+
+    for folder in path.resolve().parents:
+        for name, steps in _LINE_LENGTHS:
+            try:
+                settings: object = tomllib.loads((folder / name).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                continue
+            found = member_of(settings, *steps)
+            if isinstance(found, int) and found >= _NARROWEST:
+                return found
+            if is_object(settings) and name == _LINE_LENGTHS[0][0] and "project" in settings:
+                return WIDTH  # the root of the project
+    return WIDTH
+
+
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a file. Raises CannotEdit for a file that is not valid Python."""
+    if re.search(r"\r(?!\n)", source):
+        raise CannotEdit("its lines end in CR alone.")
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise CannotEdit(f"{'' if line is None else f'line {line}: '}it is not valid Python ({error}).") from error
+
+
+def with_test(source: str, test: str, name: str, names: Sequence[str]) -> str:
+    """Return a file with one more test at its end, and with imports of these names of `converse_harness`.
+
+    Raises CannotEdit if the file has this name already, or uses one of the names for something else.
+    """
+    module = parsed(source)
+    if name in set(_bound(module)):
+        raise CannotEdit(f"{name} is there already; --name gives another name.")
+    made = with_imports(source, names)
+    newline = newline_of(source)
+    missing = 3 - made[len(made.rstrip()) :].count("\n") if made.strip() else 0
+    return made + newline * missing + test.replace("\n", newline)
+
+
+def read_source(path: Path) -> str:
+    """The text of a Python file with its own line ends. Raises CannotEdit for a file that is not UTF-8, and OSError."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise CannotEdit("it is not UTF-8.") from error
+
+
+def lines_of(source: str) -> list[str]:
+    """The lines of a file with their ends, as Python counts them: a form feed or U+2028 ends none."""
+    return re.findall(r"[^\n]*\n|[^\n]+", source)
+
+
+def newline_of(source: str) -> str:
+    """The line end of a file."""
+    return "\r\n" if "\r\n" in source else "\n"
+
+
+def with_imports(source: str, names: Iterable[str]) -> str:
+    """Return a file that imports these names from `converse_harness`.
+
+    Raises CannotEdit if the module uses one of the names for something else.
+    """
+    module = parsed(source)
+    there = {alias.asname or alias.name for node in _imports(module) for alias in node.names}
+    missing = sorted(set(names) - there)
+    for name in sorted({*names} & {*_bound(module)} - there):
+        raise CannotEdit(f"the module uses the name {name!r} for something else.")
+    if not missing:
+        return source
+    lines = lines_of(source)
+    for node in _imports(module):
+        text = lines[node.lineno - 1]
+        written = f"from {PACKAGE} import {', '.join(_written(alias) for alias in node.names)}"
+        if node.end_lineno == node.lineno and text.rstrip() == written and node.col_offset == 0:
+            merged = sorted([*map(_written, node.names), *missing], key=_import_order)
+            end = text[len(text.rstrip()) :]
+            lines[node.lineno - 1] = f"from {PACKAGE} import {', '.join(merged)}{end}"
+            return "".join(lines)
+    line = f"from {PACKAGE} import {', '.join(missing)}"
+    at, before, after = _place(module, line)
+    newline = newline_of(source)
+    if at and not lines[at - 1].endswith("\n"):
+        lines[at - 1] += newline
+    lines.insert(at, newline * before + line + newline + newline * after)
+    return "".join(lines)
+
+
+def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
+    """Where an import goes: the number of lines above it, and the blank lines before and after it.
+
+    It goes into the first block of imports, by the alphabet; without any, below the docstring.
+    """
+    body = [*module.body]
+    docstring = ast.get_docstring(module, clean=False) is not None
+    at = (body[0].end_lineno or 0) if docstring else 0
+    imports: list[ast.Import | ast.ImportFrom] = []
+    for node in body[docstring:]:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            break
+        imports.append(node)
+    future = [node for node in imports if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    others = imports[len(future) :]
+    if not others:
+        at = (future[-1].end_lineno or at) if future else at
+        following = body[docstring + len(imports) :]
+        gap = following[0].lineno - 1 - at if following else 1
+        return at, int(at > 0), int(gap == 0)
+    # `import x` stands before `from x import y`, and both are in order; what is not in order stays so.
+    above = [node for node in others if _statement_order(ast.unparse(node)) <= _statement_order(line)]
+    if not above:
+        return others[0].lineno - 1, 0, 0
+    return above[-1].end_lineno or above[-1].lineno, 0, 0
+
+
+def _statement_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from"), line.split()[1].lower()
+
+
+def _import_order(name: str) -> tuple[int, str]:
+    """The order that isort gives to names: constants, classes, then the others."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
+
+
+def _written(alias: ast.alias) -> str:
+    return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+
+
+def _imports(module: ast.Module) -> Iterator[ast.ImportFrom]:
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE and not node.level:
+            yield node
+
+
+def _bound(module: ast.Module) -> Iterator[str]:
+    """The names that a module binds at its top level."""
+    waiting: list[ast.AST] = [*module.body]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+                continue
+            case ast.Lambda():
+                continue
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.alias(name=name, asname=given):
+                yield given or name.partition(".")[0]
+            case _:
+                pass
+        waiting += ast.iter_child_nodes(node)

@@ -1,0 +1,164 @@
+"""Parts of requests that are left out before a call is compared with a recording, by their paths.
+
+A path is one of Converse's request, as AWS's model has it: `system`, `messages[0].content`, `toolConfig.tools[*]`. The
+member of a union may be left out: `tools[*].description` is `tools[*].toolSpec.description`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from converse_harness import bedrock
+from converse_harness.bedrock.service import nearest
+from converse_harness.endpoint.call import CONVERSATIONS
+from converse_harness.errors import ReplyError
+from converse_harness.json_values import is_array, is_object
+from converse_harness.recordings.matching import MatchKey
+
+_Path = tuple[str | int | None, ...]
+"""The steps of a path: the name of a member, the index of an item, or None for every item."""
+
+_STEP: Final = re.compile(r"([A-Za-z_][\w-]*)((?:\[(?:\*|-?\d{1,9})\])*)")
+_INDEX: Final = re.compile(r"\[(\*|-?\d+)\]")
+
+_EXAMPLE: Final = 'ignore=["system", "toolConfig.tools[*].description"]'
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredParts:
+    """The parts of requests that are left out: `labels` of the path, such as `modelId`, and `paths` in the body."""
+
+    labels: frozenset[str] = frozenset()
+    paths: tuple[_Path, ...] = ()
+
+    @classmethod
+    def of(cls, ignore: object) -> IgnoredParts:
+        """Read the argument `ignore`, a list of paths. Raises ReplyError for a path that no Converse request has."""
+        if isinstance(ignore, str) or not isinstance(ignore, Collection):
+            raise ReplyError(f"ignore={ignore!r}: it is a list of paths in the request. For instance {_EXAMPLE}.")
+        labels, paths = set[str](), list[_Path]()
+        for path in cast("Collection[object]", ignore):
+            if not isinstance(path, str):
+                raise _no_path(path)
+            for steps in _paths(path):
+                if steps[0] in _labels():
+                    labels.add(str(steps[0]))
+                else:
+                    paths.append(steps)
+        return cls(frozenset(labels), tuple(paths))
+
+    def __bool__(self) -> bool:
+        return bool(self.labels or self.paths)
+
+    def left_out_of(self, asked: MatchKey) -> MatchKey:
+        """A match key without the ignored parts."""
+        if self.labels:
+            asked = replace(
+                asked, labels={name: each for name, each in asked.labels.items() if name not in self.labels}
+            )
+        if asked.operation not in CONVERSATIONS or not self.paths:
+            return asked
+        conversation: Any = asked.conversation
+        for path in self.paths:
+            conversation = _without(conversation, path)
+        return asked.with_conversation(conversation)
+
+
+def _without(value: Any, path: _Path) -> Any:
+    """A JSON value without the parts at a path. An object that becomes empty is left out as well."""
+    step, rest = path[0], path[1:]
+    if is_object(value) and isinstance(step, str) and step in value:
+        left = _without(value[step], rest) if rest else None
+        others = {name: each for name, each in value.items() if name != step}
+        return others if not rest or (left == {} and value[step] != {}) else {**value, step: left}
+    if is_array(value) and step is None:
+        return [_without(each, rest) for each in value]
+    if is_array(value) and isinstance(step, int) and -len(value) <= step < len(value):
+        items: list[Any] = [*value]
+        items[step] = _without(items[step], rest) if rest else None  # other items keep their indexes
+        while items and items[-1] is None:
+            items.pop()
+        return items
+    return value
+
+
+# The paths, held to AWS's model
+
+
+def _request() -> Any:
+    return bedrock.operation("Converse").input_shape
+
+
+def _labels() -> frozenset[str]:
+    """The members of the request that stand in the path of its URL."""
+    return frozenset(name for name, each in _request().members.items() if each.serialization.get("location") == "uri")
+
+
+@lru_cache
+def _paths(text: str) -> Sequence[_Path]:
+    """The paths that a text stands for: several if the member of a union is left out and several unions have it."""
+    steps = [*_steps(text)]
+    paths = [*_resolved(text, _request(), steps)]
+    return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
+
+
+def _no_path(text: object) -> ReplyError:
+    return ReplyError(
+        f"ignore=[{text!r}]: this is no path. It is names with a dot between them, [0] or [*] after the name of a "
+        f"list. For instance {_EXAMPLE}."
+    )
+
+
+def _steps(text: str) -> Iterator[str | int | None]:
+    for part in text.split("."):
+        found = _STEP.fullmatch(part)
+        if found is None:
+            raise _no_path(text)
+        yield found[1]
+        yield from (None if each[1] == "*" else int(each[1]) for each in _INDEX.finditer(found[2]))
+
+
+def _resolved(text: str, shape: Any, steps: list[str | int | None], at: str = "") -> Iterator[_Path]:
+    """Yield the paths below a shape that the steps lead to. Raises ReplyError if there is none."""
+    if not steps:
+        yield ()
+        return
+    step, rest = steps[0], steps[1:]
+    if bedrock.is_document(shape):
+        yield tuple(steps)  # any JSON may stand here
+    elif isinstance(step, str) and shape.type_name == "list":
+        raise ReplyError(f'ignore=[{text!r}]: "{at}" is a list. Write {at}[*] for all its items, or {at}[0] for one.')
+    elif not isinstance(step, str) and shape.type_name == "list":
+        inside = f"{at}[{'*' if step is None else step}]"
+        yield from ((step, *path) for path in _resolved(text, shape.member, rest, inside))
+    elif not isinstance(step, str):
+        raise ReplyError(f'ignore=[{text!r}]: "{at}" is no list, so it has no [{"*" if step is None else step}].')
+    elif shape.type_name == "map":
+        yield from ((step, *path) for path in _resolved(text, shape.value, rest, f"{at}.{step}"))
+    else:
+        yield from _of_member(text, shape, step, rest, at)
+
+
+def _of_member(text: str, shape: Any, step: str, rest: list[str | int | None], at: str) -> Iterator[_Path]:
+    members: Mapping[str, Any] = getattr(shape, "members", {})
+    if step in members:
+        yield from ((step, *path) for path in _resolved(text, members[step], rest, f"{at}.{step}".lstrip(".")))
+        return
+    unions = members if bedrock.is_union(shape) else {}
+    within = {name: getattr(each, "members", {}) for name, each in unions.items()}
+    having = [name for name, each in within.items() if step in each]
+    for name in having:
+        yield from ((name, *path) for path in _of_member(text, members[name], step, rest, f"{at}.{name}"))
+    if not having:
+        known = [*members, *(inner for each in within.values() for inner in each)]
+        close = nearest(step, known)
+        where = f'"{at}"' if at else "the request of Converse"
+        has = f"It has {', '.join(dict.fromkeys(known))}" if known else "It has no members"
+        did = f'Did you mean "{close}"? ' if close else ""
+        raise ReplyError(
+            f'ignore=[{text!r}]: {where} has no member "{step}". {did}{has} (botocore {bedrock.botocore_version()}).'
+        )

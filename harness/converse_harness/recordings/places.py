@@ -1,0 +1,184 @@
+"""Where two requests differ, in what a rule compares or in anything, by the paths of the requests as they came."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from converse_harness.endpoint.call import CONVERSATIONS
+from converse_harness.json_values import Steps, is_array, is_object, mapped, member_of, objects_of
+from converse_harness.recordings.compare import ABSENT, Difference, differ, differences
+from converse_harness.recordings.matching import (
+    LINKS,
+    Match,
+    MatchKey,
+    canonical,
+    kind_of_block,
+    masks,
+    name_of_tool,
+    parts,
+    with_accounts_equal,
+)
+from converse_harness.secrets import MASK, STAND_IN
+
+_TOO_DEEP: Final = Difference(("request",), "what was recorded", "another one, or one nested too deeply", ("request",))
+
+_IDS: Final = ("toolUseId",)
+"""The members of a conversation that contain ids, which differ in each session."""
+
+_NOT_IN_THE_BODY: Final = ("operation", "path", "query", "headers")
+"""The parts of a request that do not stand in its body; a path leads to them by their names."""
+
+
+def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
+    """The differences that prevent a match by the rule, with real values."""
+    try:
+        old, new = (_with_accounts_equal(each) for each in (recorded, asked))
+        if rule == "shape":
+            return [*_of_shape(old, new)]
+        return [_named(each) for each in differences(parts(rule, old), parts(rule, new))]
+    except RecursionError:
+        return [_TOO_DEEP]
+
+
+def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
+    """All differences, except those that a recording cannot avoid: other ids, other account ids, masked secrets."""
+    try:
+        old, new = ({"path": dict(each.labels), "request": each.request} for each in (recorded, asked))
+        names = _IDS if asked.operation in CONVERSATIONS else LINKS
+        found = _apart(*(with_accounts_equal(_with_numbered_ids(each, names, {})) for each in (old, new)))
+        return [_named(_with_texts(each, old, new)) for each in found if not _was_masked(each)]
+    except RecursionError:
+        return [_TOO_DEEP]
+
+
+def _was_masked(difference: Difference) -> bool:
+    """Whether a value differs only because the recorder masked a secret, or replaced an account id."""
+    if ABSENT in (difference.old, difference.new):
+        return False
+    old = canonical(difference.old)
+    return (MASK in old or STAND_IN in old) and masks(old, canonical(difference.new), secrets=True)
+
+
+def _apart(old: Any, new: Any, path: Steps = ()) -> Iterator[Difference]:
+    """The places where two JSON values of one shape differ, as `differences` finds them, and many times as fast.
+
+    Items of equally long lists are compared one by one, except tools, which may come in another order.
+    """
+    if old == new:
+        return
+    if is_object(old) and is_object(new) and old.keys() == new.keys():
+        for name in old:
+            yield from _apart(old[name], new[name], (*path, name))
+    elif is_array(old) and is_array(new) and len(old) == len(new) and path[-1:] != ("tools",):
+        for index, items in enumerate(zip(old, new, strict=True)):
+            yield from _apart(*items, (*path, index))
+    else:
+        yield from differences(old, new, path, path)
+
+
+def _with_accounts_equal(asked: MatchKey) -> MatchKey:
+    made = with_accounts_equal({"labels": dict(asked.labels), "headers": dict(asked.headers), "request": asked.request})
+    return replace(asked, **made)
+
+
+def _with_numbered_ids(value: Any, names: Collection[str], links: dict[str, int], name: str = "") -> Any:
+    """A JSON value in which each id, a text below one of `names`, is its number in order of appearance."""
+    if name in names and isinstance(value, str):
+        return links.setdefault(value, len(links) + 1)
+    return mapped(value, lambda key, each: _with_numbered_ids(each, names, links, key))
+
+
+def _named(difference: Difference) -> Difference:
+    """A difference with the path that users expect: `messages[0]`, `modelId`, without `request` or `path` before it."""
+    first, *rest = difference.path
+    if not rest or first in ("operation", "query", "headers"):
+        return difference
+    return difference._replace(path=tuple(rest), was=difference.was[1:])
+
+
+def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Difference:
+    """A difference with what stands in the requests, not with its shape."""
+    old = _at(recorded, difference.was, difference.old)
+    new = _at(arrived, difference.path, difference.new)
+    return difference._replace(old=old, new=new) if differ(old, new) else difference
+
+
+def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
+    """The value at a path; `otherwise` if the path leads to nothing or `otherwise` is ABSENT."""
+    if otherwise is ABSENT:
+        return ABSENT
+    try:
+        for step in path:
+            value = value[step]
+    except (LookupError, TypeError):
+        return otherwise
+    return value
+
+
+# The differences in shape. What is compared is sorted or counted, so each difference is led back to its place.
+
+
+def _of_shape(recorded: MatchKey, asked: MatchKey) -> Iterator[Difference]:
+    before, after = (parts("shape", each) for each in (recorded, asked))
+    old, new = recorded.conversation, asked.conversation
+    for name in before:
+        if not differ(before[name], after[name]):
+            continue
+        if name in _SORTED:
+            found = _SORTED[name](old, new)
+        elif name == "body":
+            found = (_named(each) for each in differences(before[name], after[name], (name,), (name,)))
+        elif name == "messages":
+            shapes = differences(before[name], after[name], (name,), (name,))
+            found = (_with_texts(each, old, new) for each in shapes)
+        elif name in _NOT_IN_THE_BODY:
+            found = (_named(each) for each in differences(before[name], after[name], (name,), (name,)))
+        else:
+            steps = tuple(name.split("."))
+            found = iter([Difference(steps, before[name], after[name], steps)])
+        inside = () if name in (*_NOT_IN_THE_BODY, "body") else asked.steps
+        yield from (each._replace(path=(*inside, *each.path), was=(*inside, *each.was)) for each in found)
+
+
+def _items(
+    old: Sequence[Any], new: Sequence[Any], name: Callable[[Any], str], path: Steps, *, once: bool = False
+) -> Iterator[Difference]:
+    """The items of which a list has more than the other list, by their names; with `once`, the first of each name."""
+    before, after = [name(each) for each in old], [name(each) for each in new]
+    for names, others, is_old in (before, after, True), (after, before, False):
+        left = Counter(others)
+        seen = set[str]()
+        for index, each in enumerate(names):
+            left[each] -= 1
+            if (each not in others and each not in seen) if once else left[each] < 0:
+                seen.add(each)
+                at = (*path, index)
+                yield Difference(at, each, ABSENT, at) if is_old else Difference(at, ABSENT, each, at)
+
+
+def _members(old: Mapping[str, Any], new: Mapping[str, Any], path: Steps) -> Iterator[Difference]:
+    for name in dict.fromkeys([*old, *new]):
+        if (name in old) != (name in new):
+            yield Difference((*path, name), old.get(name, ABSENT), new.get(name, ABSENT), (*path, name))
+
+
+_Pair = Callable[[Mapping[str, Any], Mapping[str, Any]], Iterator[Difference]]
+
+_SORTED: Final[Mapping[str, _Pair]] = {
+    "system": lambda old, new: _items(
+        objects_of(old.get("system")), objects_of(new.get("system")), kind_of_block, ("system",), once=True
+    ),
+    "toolConfig.tools": lambda old, new: _items(
+        objects_of(member_of(old, "toolConfig", "tools")),
+        objects_of(member_of(new, "toolConfig", "tools")),
+        name_of_tool,
+        ("toolConfig", "tools"),
+    ),
+    "promptVariables": lambda old, new: _members(
+        old.get("promptVariables") or {}, new.get("promptVariables") or {}, ("promptVariables",)
+    ),
+}
+"""The parts that are compared without regard to order; each has a function that finds the places that differ."""

@@ -1,0 +1,109 @@
+"""Remove recordings, and exchanges of recordings, that no test uses. Each file is replaced or removed at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from converse_harness.recordings import media
+from converse_harness.recordings.choices import FAILED_SUFFIX, SUFFIX
+from converse_harness.recordings.lines import Line
+from converse_harness.recordings.read import read
+from converse_harness.recordings.use import FORMAT
+from converse_harness.recordings.write import store
+
+_SOURCES: Final = re.compile(
+    r"\.(cfg|go|ini|java|[cm]?[jt]sx?|json|kt|md|pyi?|rb|rs|sh|toml|txt|ya?ml)\Z", re.IGNORECASE
+)
+"""Matches the suffix of a file that is searched for the names of recordings."""
+
+_NOT_SEARCHED: Final = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist"})
+_LARGEST: Final = 2_000_000
+_BEGINNING: Final = 40
+
+
+def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
+    """Map each recording whose file name stands in a source file below `root` to the place, as `file:line`.
+
+    A test in another language, or one that starts a server, uses a recording that pytest does not see.
+    """
+    names = {path.name.encode(): path for path in paths}
+    found: dict[Path, str] = {}
+    for file in _sources(root) if names else ():
+        data = b""
+        with suppress(OSError):
+            data = file.read_bytes()
+        if FORMAT.encode() in data[:_BEGINNING]:
+            continue  # a list that `--converse-used` wrote names them all
+        for name, path in names.items():
+            at = data.find(name)
+            if at >= 0 and path not in found:
+                line = data.count(b"\n", 0, at) + 1
+                found[path] = f"{file.relative_to(root).as_posix()}:{line}"
+    return found
+
+
+def _is_searched(folder: str) -> bool:
+    return folder == ".github" or not (folder.startswith(".") or folder in _NOT_SEARCHED)
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if _is_searched(name))
+        if "pyvenv.cfg" in files:
+            folders.clear()
+            continue
+        for name in sorted(files):
+            path = Path(folder, name)
+            with suppress(OSError):
+                if _SOURCES.search(name) and path.stat().st_size <= _LARGEST:
+                    yield path
+
+
+def usual_path(path: Path) -> Path:
+    """The path of the recording beside which a failed one stands; the path itself for any other."""
+    return path.with_name(path.name.removesuffix(FAILED_SUFFIX) + SUFFIX) if _is_failed(path) else path
+
+
+def _is_failed(path: Path) -> bool:
+    return path.name.endswith(FAILED_SUFFIX)
+
+
+def remove_recording(path: Path, within: Path) -> None:
+    """Remove a recording, its media, and the folders inside `within` that are then empty. Raises OSError."""
+    folder = path.parent / media.folder_of(path)
+    path.unlink()
+    if folder.is_dir():
+        for each in sorted(folder.iterdir()):
+            each.unlink()
+        folder.rmdir()
+    with suppress(OSError):  # the first folder that is not empty
+        for parent in path.parents:
+            if parent == within or not parent.is_relative_to(within):
+                break
+            parent.rmdir()
+
+
+def remove_exchanges(path: Path, lines: Collection[int]) -> int:
+    """Remove the exchanges whose calls are on these lines, and media that are no longer needed; return their number.
+
+    Raises OSError or DamagedRecording; then the file is as it was.
+    """
+    session = read(path, legal=False)
+    kept = [exchange for exchange in session.exchanges if exchange.at not in lines]
+    made: list[Line] = [session.header]
+    for number, exchange in enumerate(kept, 1):
+        call, *answer = exchange.lines()
+        made += [{**call, "call": number}, *answer]
+    text = store(path, made)
+    folder = path.parent / media.folder_of(path)
+    for each in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if f'"{folder.name}/{each.name}"' not in text:
+            each.unlink()
+    with suppress(OSError):
+        folder.rmdir()
+    return len(session.exchanges) - len(kept)

@@ -1,0 +1,111 @@
+"""A recording as the source of a test: `converse.script(...)` with a reply for each recorded answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from keyword import iskeyword
+from pathlib import Path
+from typing import Final
+
+from converse_harness.recordings.matching import asked_in
+from converse_harness.recordings.mismatch import summary
+from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.recordings.source import WIDTH, Unwritable, chain_source
+from converse_harness.recordings.spelling import Calls, spelled
+from converse_harness.secrets import mask
+
+_STEP: Final = 4
+
+_COUNTED: Final = "CountTokens"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptSource:
+    """The source of `converse.script(...)`. `names` are the names of `converse_harness` that it needs.
+
+    `left_out` contains, for each exchange that no reply can answer, a sentence with the reason.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    left_out: tuple[str, ...]
+    replies: int
+
+
+def script_source(
+    exchanges: Sequence[RecordedExchange], *, short: bool = False, indent: int = _STEP, width: int = WIDTH
+) -> ScriptSource:
+    """Write recorded answers as `converse.script(...)`, each line with this indentation, in lines of this width.
+
+    `short` leaves out where the deltas of a block are cut, token usage, and the ids of tool uses.
+    """
+    made: list[Calls] = []
+    left_out: list[str] = []
+    for exchange in exchanges:
+        calls = spelled(exchange, short=short)
+        try:
+            source = None if calls is None else chain_source(calls)
+        except Unwritable:
+            source = None
+        if calls is not None and source is not None:
+            made.append(calls)
+        elif exchange.operation != _COUNTED:  # a fake counts tokens without a script
+            left_out.append(_why_not(exchange))
+    replies: list[Calls] = []
+    for calls, several in groupby(made):
+        number = sum(1 for _ in several)
+        replies.append((*calls, ("times", (number,), {})) if number > 1 else calls)
+    text = _script(replies, indent, width) if replies else ""
+    names = tuple(name for name in ("faults", "reply") if re.search(rf"\b{name}\.", text))
+    return ScriptSource(text, names, tuple(left_out), len(made))
+
+
+def _script(replies: Sequence[Calls], indent: int, width: int) -> str:
+    margin, inner = " " * indent, indent + _STEP
+    if len(replies) == 1:
+        line = f"{margin}converse.script({chain_source(replies[0], width=10**9)})"
+        if len(line) <= width:
+            return f"{line}\n"
+    lines = [f"{' ' * inner}{chain_source(calls, indent=inner, after=1, width=width)},\n" for calls in replies]
+    return "".join([f"{margin}converse.script(\n", *lines, f"{margin})\n"])
+
+
+def _why_not(exchange: RecordedExchange) -> str:
+    what = f"call {exchange.call['call']} (line {exchange.at}, {exchange.operation})"
+    if exchange.operation in ("Converse", "ConverseStream"):
+        return f"{what}: no function of `reply` sends this answer; only its recording does."
+    return f"{what}: `reply` answers Converse and ConverseStream; for another operation see converse.on_operation."
+
+
+def function_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, name: str, width: int) -> str:
+    """Return the source of a test function with this script, a place for the code under test, and an assertion."""
+    lines = [f"def {name}(converse):\n", script.text]
+    lines += [_comment(f"Left out: {each}", width) for each in script.left_out]
+    lines.append(_comment("Call the code under test here. When this was recorded, it asked:", width))
+    lines += [
+        _comment(f"  {exchange.call['call']}. {mask(summary(asked_in(exchange)))}", width) for exchange in exchanges
+    ]
+    asked = sum(exchange.operation in ("Converse", "ConverseStream") for exchange in exchanges)
+    lines.append(f"    assert len(converse.calls) == {asked}\n")
+    return "".join(lines)
+
+
+def _comment(text: str, width: int) -> str:
+    shown = "".join(each if each.isprintable() else "\ufffd" for each in text)
+    room = width - _STEP - 2
+    return f"    # {shown if len(shown) <= room else shown[: room - 3] + '...'}\n"
+
+
+def name_of_test(path: Path) -> str:
+    """The name of a test for the recording at a path.
+
+    >>> name_of_test(Path("recordings/trips/Chur to Tirano.jsonl"))
+    'test_chur_to_tirano'
+    """
+    stem = re.sub(r"~[0-9a-f]{8}$", "", path.stem)
+    name = re.sub(r"\W+", "_", stem, flags=re.ASCII).strip("_").lower()
+    name = name if name.startswith("test_") else f"test_{name or 'recorded'}"
+    return f"{name}_" if iskeyword(name) else name

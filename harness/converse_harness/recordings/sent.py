@@ -1,0 +1,144 @@
+"""What a client gets of an answer, without what differs by chance, so that a recorded answer and a reply compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from converse_harness.endpoint import Endpoint
+from converse_harness.errors import DamagedData
+from converse_harness.json_values import is_array, is_object, mapped, parsed_json
+from converse_harness.recordings.lines import body_bytes
+from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.events import decode_event
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.http import HttpResponse, Request
+
+_STREAM: Final = "application/vnd.amazon.eventstream"
+
+_WAITS: Final = ("retry-after", "retry-after-ms")
+"""The headers with which an error asks a client to wait."""
+
+_NO_REQUEST: Final = b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}'
+"""The request for a reply if the recording has no valid one."""
+
+
+class Sent(NamedTuple):
+    """What a client gets of an answer: the head, the events of a stream or one body, and how the answer ends."""
+
+    status: int
+    error: str
+    waits: tuple[str | None, ...]
+    content: list[Any]
+    ending: str
+
+
+def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
+    """Return what a client gets of a response.
+
+    Left out are the times, the padding, the request id, latencyMs, and which events share an HTTP chunk. `whole` leaves
+    out three things more: where the deltas of a block are cut, token usage, and the ids of tool uses.
+    """
+    if response.failure is not None:
+        return Sent(0, "", (), [], response.failure)
+    headers = {name.lower(): value for name, value in response.headers}
+    data = b"".join(chunk.data for chunk in response.chunks)
+    ending: list[str] = [] if response.broken is None else [response.broken]
+    if headers.get("content-type") == _STREAM:
+        content = list(_events(data, ending))
+        content = [*_joined(content)] if whole else content
+    elif ending:
+        content = []  # a client gets nothing of a body that breaks off
+    else:
+        content = [parsed_json(data, data)]
+    content = [_without_chance(each, whole=whole) for each in content]
+    error = headers.get("x-amzn-errortype", "").partition(":")[0]
+    return Sent(response.status, error, tuple(map(headers.get, _WAITS)), content, ", ".join(ending))
+
+
+def answer_of(reply: Reply, exchange: RecordedExchange) -> HttpResponse:
+    """Return the response of a fake to the recorded request if it is scripted with this reply.
+
+    Raises ReplyError for a reply that cannot answer this operation.
+    """
+    body = body_bytes("request", exchange.call)
+    action = "converse-stream" if exchange.operation == "ConverseStream" else "converse"
+    target = f"/model/{quote(exchange.model_id or '-', safe='')}/{action}"
+    if body is not None and "messages" in exchange.request:
+        made = Endpoint(reply, rules="off", history="off").exchange(Request("POST", target, (), body))
+        if not made.call.malformed:
+            return made.response
+    return Endpoint(reply, rules="off", history="off").exchange(Request("POST", target, (), _NO_REQUEST)).response
+
+
+def _events(data: bytes, ending: list[str]) -> Iterator[Any]:
+    """Yield the events in these bytes. `ending` gets a word if the bytes do not end with a whole valid frame."""
+    decoder = Decoder()
+    try:
+        for frame in decoder.feed(data):
+            yield decode_event(frame)[0]
+        decoder.close()
+    except DamagedData as error:
+        # Where exactly a frame was cut or changed is left out, because the padding moves the place.
+        ending.append("cut" if getattr(error, "kind", "") == "truncated_frame" else "damaged")
+
+
+def _joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the events with all successive deltas of one block and one kind as one delta."""
+    pending: tuple[str, dict[str, Any]] | None = None
+    for event in events:
+        found = _delta(event)
+        if found is not None and pending is not None and found[0] == pending[0]:
+            pending[1]["text"] += found[1]["text"]
+            continue
+        if pending is not None and pending[1]["text"]:
+            yield pending[1]
+        pending = found
+        if found is None:
+            yield event
+    if pending is not None and pending[1]["text"]:
+        yield pending[1]
+
+
+def _delta(event: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return the block and the kind of a delta of text, and its text; None for any other event."""
+    match event:
+        case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"text": str(text), **rest}}} if not rest:
+            kind = "text"
+        case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"toolUse": {"input": str(text)}}}}:
+            kind = "input"
+        case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"reasoningContent": {"text": str(text)}}}}:
+            kind = "reasoning"
+        case _:
+            return None
+    return f"{index} {kind}", {"index": index, "kind": kind, "text": text}
+
+
+def _without_chance(value: Any, *, whole: bool) -> Any:
+    if is_object(value) and value.get("kind") == "input":
+        return {**value, "text": parsed_json(value["text"], value["text"])}
+    if not (is_object(value) or is_array(value)):
+        return value
+    hidden = {"latencyMs", "usage", "toolUseId"} if whole else {"latencyMs"}
+    if is_object(value):
+        value = {
+            name: each
+            for name, each in value.items()
+            if not (name in hidden or (whole and name == "type" and each == "tool_use"))
+        }
+        value = {name: each for name, each in value.items() if not (name == "metrics" and not (each.keys() - hidden))}
+    return mapped(value, lambda name, each: each if name == "input" else _without_chance(each, whole=whole))
+
+
+def same(recorded: Sent, made: Sent, *, partial: bool = False) -> bool:
+    """Whether two answers are the same for a client. If the recorded one is `partial`, its end is not compared.
+
+    A recorder may have left out the name of an error; then it is not compared.
+    """
+    if not recorded.error:
+        made = made._replace(error="")
+    if partial:
+        return made.content[: len(recorded.content)] == recorded.content and made[:3] == recorded[:3]
+    return made == recorded

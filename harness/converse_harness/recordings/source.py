@@ -1,0 +1,188 @@
+"""Python source of values and calls, laid out as ruff and black lay it out.
+
+A text that is too long for its line is written in parts that Python joins. All that is written can be evaluated, and
+gives an equal value again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from keyword import iskeyword
+from typing import Any, Final, cast
+
+from converse_harness.faults.model import Fault
+
+Call = tuple[str, Sequence[Any], Mapping[str, Any]]
+"""The name of a function or method, its positional arguments, and its keyword arguments."""
+
+WIDTH: Final = 88
+"""The maximum line length in columns, as ruff and black have it by default."""
+
+_STEP: Final = "    "
+_LEAST: Final = 20
+"""The smallest width of a part of a text, in columns, however far it is indented."""
+
+_FLUENT: Final = 3
+"""From this number of calls in a chain, each method of a chain that is too long stands on a line of its own."""
+
+
+class Unwritable(ValueError):
+    """A value has no source, for example an argument with a name that is no identifier."""
+
+
+def source_of(value: object, *, indent: int = 0, before: int = 0, after: int = 0, width: int = WIDTH) -> str:
+    """Return the source of a value: JSON in Python's types, bytes or a Fault.
+
+    `indent` is the indentation of the line in columns. `before` and `after` are the numbers of columns that other
+    source needs on the first and the last line. Raises Unwritable.
+
+    >>> source_of({"city": "Zürich", "days": [1, None]})
+    '{"city": "Zürich", "days": [1, None]}'
+    """
+    flat = _flat(value)
+    if indent + before + _columns(flat) + after <= width:
+        return flat
+    inner = indent + len(_STEP)
+    match value:
+        case str():
+            lines = [_quoted(part) for part in _parts(value, max(width - inner - 2, _LEAST))]
+        case bytes() if len(value) > (room := max(8, (width - inner - 3) // 4)):
+            lines = [_flat(value[start : start + room]) for start in range(0, len(value), room)]
+        case dict() if value:
+            members = cast("Mapping[object, object]", value)
+            lines = [_member(f"{_flat(key)}: ", item, inner, width) for key, item in members.items()]
+            return _block("{", lines, "}", indent)
+        case list() if value:
+            lines = [_member("", item, inner, width) for item in cast("Sequence[object]", value)]
+            return _block("[", lines, "]", indent)
+        case _:
+            return flat  # a number, a key or a short text: nothing in it can be cut
+    return "\n".join(["(", *(" " * inner + line for line in lines), " " * indent + ")"])
+
+
+def chain_source(
+    calls: Sequence[Call], *, prefix: str = "reply.", indent: int = 0, after: int = 0, width: int = WIDTH
+) -> str:
+    """Return the source of calls in a chain: `prefix` stands before the first, "." before every other.
+
+    The other arguments are those of `source_of`. Raises Unwritable.
+
+    >>> chain_source([("text", ("hi",), {}), ("times", (2,), {})])
+    'reply.text("hi").times(2)'
+    """
+    names = [f"{'.' if number else prefix}{name}" for number, (name, *_) in enumerate(calls)]
+    flat = "".join(f"{name}({', '.join(_flat_arguments(call))})" for name, call in zip(names, calls, strict=True))
+    if indent + _columns(flat) + after <= width:
+        return flat
+    apart = len(calls) >= _FLUENT
+    made, column = "", indent
+    for name, call in zip(names, calls, strict=True):
+        if apart and made:
+            made, column = f"{made}\n{' ' * indent}", indent
+        one_line = f"{name}({', '.join(_flat_arguments(call))})"
+        if (made and column + _columns(one_line) + after <= width) or one_line.endswith("()"):
+            made, column = made + one_line, column + _columns(one_line)
+        else:
+            inner = indent + len(_STEP)
+            lines = [_member(label, value, inner, width) for label, value in _arguments(call)]
+            made, column = made + name + _block("(", lines, ")", indent), indent + 1
+    return made
+
+
+def _block(opening: str, lines: Sequence[str], closing: str, indent: int) -> str:
+    inner = " " * (indent + len(_STEP))
+    return "\n".join([opening, *(f"{inner}{line}," for line in lines), " " * indent + closing])
+
+
+def _member(label: str, value: object, indent: int, width: int) -> str:
+    return label + source_of(value, indent=indent, before=len(label), after=1, width=width)
+
+
+def _arguments(call: Call) -> Iterator[tuple[str, object]]:
+    _, positional, named = call
+    yield from (("", value) for value in positional)
+    for name, value in named.items():
+        if not name.isidentifier() or iskeyword(name):
+            raise Unwritable(f"{name!r} is no name of an argument")
+        yield f"{name}=", value
+
+
+def _flat_arguments(call: Call) -> list[str]:
+    return [label + _flat(value) for label, value in _arguments(call)]
+
+
+def _flat(value: object) -> str:
+    match value:
+        case str():
+            return _quoted(value)
+        case bytes():
+            return _quoted(value.decode("latin-1"), "b")
+        case dict():
+            members = cast("Mapping[object, object]", value)
+            return "{" + ", ".join(f"{_flat(key)}: {_flat(item)}" for key, item in members.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(_flat, cast("Sequence[object]", value))) + "]"
+        case None | bool() | int() | Fault():
+            return repr(value)
+        case float() if value - value == 0:  # neither infinite nor "not a number", which have no literal
+            return repr(value).replace("e+", "e")
+        case _:
+            raise Unwritable(f"{type(value).__name__} has no source")
+
+
+_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _quoted(text: str, prefix: str = "") -> str:
+    """Return a literal in double quotes, or in single ones if then fewer quotes in the text need an escape."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    made = "".join(_escaped(each, quote, is_bytes=bool(prefix)) for each in text)
+    return f"{prefix}{quote}{made}{quote}"
+
+
+def _escaped(character: str, quote: str, *, is_bytes: bool) -> str:
+    if character == quote:
+        return f"\\{quote}"
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    number = ord(character)
+    if " " <= character <= "~" or (character.isprintable() and not is_bytes):
+        return character
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+_CUT: Final = re.compile(r"[^\s]*\s*\n|[^\s]*[^\S\n]*|\s+")
+"""Matches a word of a text with the space after it, up to the end of a line."""
+
+
+def _parts(text: str, room: int) -> list[str]:
+    """Cut a text into parts of at most `room` columns as literals: after line ends, or after spaces."""
+    if _columns(_quoted(text)) - 2 <= room:
+        return [text]
+    parts: list[str] = []
+    part, column = "", 0
+    for word in (found[0] for found in _CUT.finditer(text) if found[0]):
+        widths = [*map(_width_in_literal, word)]
+        if part and (part.endswith("\n") or column + sum(widths) > room):
+            parts.append(part)
+            part, column = "", 0
+        for character, width in zip(word, widths, strict=True):  # a word may be longer than a line
+            if part and column + width > room:
+                parts.append(part)
+                part, column = "", 0
+            part, column = part + character, column + width
+    return [*parts, part]
+
+
+def _width_in_literal(character: str) -> int:
+    """The columns that a character takes in a literal; of a quote, those that it takes with an escape."""
+    return 2 if character in "'\"" else _columns(_escaped(character, "", is_bytes=False))
+
+
+def _columns(text: str) -> int:
+    """The width of a text on a terminal: two columns for a wide character, none for one that combines."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF") for each in text)

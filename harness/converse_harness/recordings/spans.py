@@ -1,0 +1,71 @@
+"""Changes of spans of a text: find them, also in escaped text, and make them in a text that is split into pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from converse_harness.recordings.encodings import undone
+from converse_harness.recordings.leaks import Change
+from converse_harness.secret_kinds import ACCOUNTS, SecretKind
+from converse_harness.secrets import MASK, STAND_IN, secret_spans
+
+FindChanges = Callable[[str], list[Change]]
+"""A function that returns the changes to make in a text, in order."""
+
+
+def deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
+    """Find changes in a text, also where its characters are escaped, percent-encoded or HTML entities."""
+    changes = find(text)
+    for inner, starts in undone(text) if depth else ():
+        for start, end, new in deep(find, inner, depth - 1):
+            at, stop = starts[start], starts[end]
+            if not any(at < other_end and other < stop for other, other_end, _ in changes):
+                changes = [*changes, (at, stop, new)]
+    return sorted(changes)
+
+
+def spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
+    """Apply changes to one text that is split into pieces.
+
+    A replacement as long as the replaced text is split at the same positions; any other replacement goes into the piece
+    where the replaced text begins.
+    """
+    at = 0
+    for piece in pieces:
+        end = at + len(piece)
+        made: list[str] = []
+        done = at
+        for start, stop, new in changes:
+            if stop <= at or start >= end:
+                continue
+            made.append(piece[done - at : max(start, at) - at])
+            if len(new) == stop - start:
+                made.append(new[max(at - start, 0) : end - start])
+            elif start >= at:
+                made.append(new)
+            done = min(stop, end)
+        made.append(piece[done - at :])
+        yield "".join(made)
+        at = end
+
+
+def masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
+    """The changes that mask these spans. Overlapping spans are masked as one span."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return [(start, end, MASK) for start, end in merged]
+
+
+def masking(kind: SecretKind, text: str) -> list[Change]:
+    """The changes that mask the secrets of a kind."""
+    return [(start, end, MASK) for start, end in secret_spans(kind, text)]
+
+
+def masking_accounts(text: str) -> list[Change]:
+    """The changes that mask the account ids in a text; stand-ins stay."""
+    spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
+    return masked(span for span in spans if not text.startswith(STAND_IN, span[0]))

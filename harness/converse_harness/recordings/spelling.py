@@ -1,0 +1,368 @@
+"""The shortest calls of `reply` that give a recorded answer again.
+
+Each spelling is tried: a fake is scripted with it and gets the recorded request, and the first spelling with which the
+client gets the same is taken. So a new helper of `reply` needs a line in one of the tables, and no proof.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, Final
+
+from converse_harness import bedrock, faults, reply
+from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
+from converse_harness.errors import ConverseHarnessError, StreamOrderError
+from converse_harness.json_values import is_object, object_of, objects_of, parsed_json
+from converse_harness.recordings.lines import body_bytes, event_as_sent
+from converse_harness.recordings.replies import RecordedExchange, message_of, reply_of
+from converse_harness.recordings.sent import Sent, answer_of, same, sent
+from converse_harness.recordings.source import Call
+from converse_harness.reply.body import MessageBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.assemble import assemble
+from converse_harness.stream.chunk import default_stop_reason
+from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
+
+Calls = tuple[Call, ...]
+"""A function of `reply`, and the methods of Reply that are called on what it returns."""
+
+Event = dict[str, Any]
+
+
+def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
+    """Return the shortest calls that give the recorded answer again; None if no call does.
+
+    The same are the status, the error, the body or the events of a stream, and how the answer ends. Left out are times,
+    padding, the request id, latencyMs and HTTP chunks; `short` leaves out as well where the deltas of a block are cut,
+    token usage, and the ids of tool uses.
+    """
+    recorded = reply_of(exchange).recorded
+    if recorded is None or exchange.operation not in ("Converse", "ConverseStream"):
+        return None
+    wanted = sent(recorded.response, whole=short)
+    for calls in _candidates(exchange, wanted, short=short):
+        made = _made(calls)
+        if made is not None and _fits(made, exchange, wanted, short=short, partial=recorded.partial):
+            return calls
+    return None
+
+
+def _made(calls: Calls) -> Reply | None:
+    """Return the reply that the calls create; None if they are refused, or if `reply` has no such function."""
+    made: Any = reply
+    try:
+        for name, arguments, options in calls:
+            made = getattr(made, name)(*arguments, **options)
+    except (AttributeError, ConverseHarnessError, TypeError, ValueError):
+        return None
+    return made if isinstance(made, Reply) else None
+
+
+def _fits(made: Reply, exchange: RecordedExchange, wanted: Sent, *, short: bool, partial: bool) -> bool:
+    try:
+        return same(wanted, sent(answer_of(made, exchange), whole=short), partial=partial)
+    except ConverseHarnessError:
+        return False
+
+
+def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Iterator[Calls]:
+    head = exchange.head
+    if "failed" in head:
+        yield ((str(head["failed"]).replace(" ", "_"), (), {}),)
+    elif head["status"] >= 400:
+        yield from _errors(wanted)
+    elif exchange.operation == "Converse":
+        members = object_of(parsed_json(body_bytes("body", head) or b""))
+        body = message_of(members) if "output" in members and not wanted.ending else None
+        if isinstance(body, MessageBody):
+            for call in _messages(_Message.of_body(body), short=short):
+                yield (call,)
+        else:
+            yield from _with_ends((("text", ("...",), {}),), wanted, None, illegal=True)
+    else:
+        events = [event for event in map(event_as_sent, exchange.events) if event is not None]
+        yield from _streams(events, wanted, short=short, illegal=bool(exchange.faults) or not events)
+
+
+# Answers with a message.
+
+
+@dataclass(frozen=True)
+class _Message:
+    """A message to be spelled: its blocks, its stop reason, the deltas of its blocks, and other arguments."""
+
+    content: tuple[Mapping[str, Any], ...]
+    stop_reason: str
+    pieces: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of_body(cls, body: MessageBody) -> _Message:
+        return cls(tuple(body.content), body.stop_reason, options=_options(body.options))
+
+    def arguments(self, usual: str) -> dict[str, Any]:
+        """The keyword arguments that all helpers have; `usual` is the stop reason that needs none."""
+        stop = {} if self.stop_reason == usual else {"stop_reason": self.stop_reason}
+        return {**stop, **self.options}
+
+    def of_one_block(self) -> dict[str, Any]:
+        """The keyword argument for the deltas of a helper with one block."""
+        return {"pieces": [*self.pieces[0]]} if self.pieces else {}
+
+
+_KEYWORDS: Final = {
+    "usage": "usage",
+    "trace": "trace",
+    "additionalModelResponseFields": "additional",
+    "performanceConfig": "performance_config",
+    "serviceTier": "service_tier",
+}
+"""Member of a ConverseResponse -> parameter of `reply.message`."""
+
+
+def _options(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {keyword: members[name] for name, keyword in _KEYWORDS.items() if name in members}
+
+
+def _text(message: _Message) -> Iterator[Call]:
+    if len(message.content) != 1 or [*message.content[0]] != ["text"]:
+        return
+    text: str = message.content[0]["text"]
+    if not message.pieces and _is_json(text):
+        yield "json", (json.loads(text),), message.arguments("end_turn")
+    yield "text", (text,), {**message.of_one_block(), **message.arguments("end_turn")}
+
+
+def _tool_use(message: _Message) -> Iterator[Call]:
+    *before, last = message.content or ({},)
+    tool = object_of(last.get("toolUse"))
+    if not {"name", "input"} <= tool.keys() <= {"name", "input", "toolUseId"} or not is_object(tool["input"]):
+        return
+    more: dict[str, Any] = {"id": tool["toolUseId"]} if "toolUseId" in tool else {}
+    if not before:
+        more |= message.of_one_block()
+    elif [*map(list, before)] == [["text"]] and not message.pieces:
+        more["text"] = before[0]["text"]
+    else:
+        return
+    arguments: tuple[Any, ...] = (tool["name"], tool["input"]) if tool["input"] else (tool["name"],)
+    yield "tool_use", arguments, {**more, **message.arguments("tool_use")}
+
+
+def _cited(message: _Message) -> Iterator[Call]:
+    names = {name for block in message.content for name in block}
+    if "citationsContent" not in names or not names <= {"text", "citationsContent"}:
+        return
+    parts: list[Any] = []
+    for block in message.content:
+        cited = object_of(block.get("citationsContent"))
+        texts = [str(item.get("text")) for item in objects_of(cited.get("content"))]
+        parts += [block["text"]] if "text" in block else [*texts, *objects_of(cited.get("citations"))]
+    pieces: dict[str, Any] = {"pieces": message.pieces} if message.pieces else {}
+    yield "cited", parts, {**pieces, **message.arguments("end_turn")}
+
+
+def _reasoning(message: _Message) -> Iterator[Call]:
+    first, *others = message.content or ({},)
+    said = object_of(object_of(first.get("reasoningContent")).get("reasoningText"))
+    if "text" in said and [*map(list, others)] in ([], [["text"]]) and not message.pieces:
+        then = tuple(block["text"] for block in others)
+        yield (
+            "reasoning",
+            (said["text"], *then),
+            {"signature": said.get("signature", False), **message.arguments("end_turn")},
+        )
+
+
+def _message(message: _Message) -> Iterator[Call]:
+    pieces = {"pieces": dict(message.pieces)} if message.pieces else {}
+    options = {**pieces, **message.arguments(default_stop_reason(message.content))}
+    yield "message", message.content, options
+    yield "message", message.content, {**options, "strict": False}
+
+
+_SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _reasoning, _cited, _message)
+"""The spellings of a message, the shortest first. A spelling yields nothing for a message that it does not fit.
+
+A call with an argument that a helper does not have, or of a helper that is not there, is passed over.
+"""
+
+
+def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
+    """Yield the spellings of a message: first without usage and deltas, which a fake estimates and cuts itself."""
+    figures = {name: value for name, value in message.options.items() if name == "usage"}
+    others = {name: value for name, value in message.options.items() if name != "usage"}
+    content = tuple(_tool_in_order(block, short=short) for block in message.content)
+    nothing: Mapping[Any, Any] = {}
+    for pieces in (nothing, message.pieces) if message.pieces and not short else (nothing,):
+        for given in (nothing, figures) if figures and not short else (nothing,):
+            variant = replace(message, content=content, pieces=pieces, options={**given, **others})
+            yield from chain.from_iterable(spelling(variant) for spelling in _SPELLINGS)
+
+
+def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any]:
+    """A block; a tool use as a person writes it: the name comes first and, if `short`, the service gives the id."""
+    tool = object_of(block.get("toolUse"))
+    if not tool.keys() >= {"name", "input"}:
+        return block
+    hidden = {"toolUseId": None, "type": "tool_use"} if short else {}
+    left = {key: tool[key] for key in sorted(tool, key=_place) if hidden.get(key, "") not in (None, tool[key])}
+    return {**block, "toolUse": left}
+
+
+_TOOL: Final = ("name", "toolUseId", "type")
+"""The members of a tool use that stand before its input."""
+
+
+def _place(member: str) -> int:
+    return _TOOL.index(member) if member in _TOOL else len(_TOOL)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        value = json.loads(text)
+        return isinstance(value, dict | list) and json.dumps(value, ensure_ascii=False) == text
+    except (RecursionError, ValueError):
+        return False
+
+
+# Streams.
+
+
+def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: bool) -> Iterator[Calls]:
+    failure = kind(events[-1]) if events and is_exception(kind(events[-1])) else ""
+    came = [*events[:-1]] if failure else [*events]
+    ended = _completed(came)
+    message = _message_of(ended)
+    for call in () if message is None else _messages(message, short=short):
+        if failure:
+            yield call, _failure(len(came), failure, events[-1][failure])
+        else:
+            yield from _with_ends((call,), wanted, len(came), illegal=illegal)
+    for strict in ({}, {"strict": False}):
+        yield (("events", ([*events],), strict),)
+        yield from _with_ends((("events", (ended,), strict),), wanted, len(came), illegal=illegal)
+
+
+def _with_ends(calls: Calls, wanted: Sent, after: int | None, *, illegal: bool) -> Iterator[Calls]:
+    """Yield the calls and, for an answer that is not as it should be, the calls with each fault.
+
+    A fault comes after this number of events; an order fault at its usual place.
+    """
+    yield calls
+    if wanted.ending or illegal:
+        for fault in faults.FAULTS.values():
+            at = {} if fault.place in ("whole answer", "position") or after is None else {"after": after}
+            yield *calls, ("broken", (fault,), at)
+
+
+def _failure(after: int, name: str, members: Mapping[str, Any]) -> Call:
+    if name == ERROR_FRAME:
+        return "error_frame_after", (after, members.get("code"), members.get("message")), {}
+    lax = {} if name in bedrock.stream_exceptions() else {"strict": False}
+    more = {key: value for key, value in members.items() if key != "message"}
+    return "fails_after", (after, name, members.get("message", "")), {**more, **lax}
+
+
+def _completed(events: Sequence[Event]) -> list[Event]:
+    """Return the events of a stream that broke off, with those that would have ended it."""
+    made = [*events] or [{"messageStart": {"role": "assistant"}}]
+    names = [*map(kind, made)]
+    index = object_of(made[-1][names[-1]]).get("contentBlockIndex", 0)
+    if names[-1] in ("contentBlockStart", "contentBlockDelta"):
+        made.append({"contentBlockStop": {"contentBlockIndex": index}})
+    if "messageStop" not in names:
+        uses = any("toolUse" in object_of(object_of(event.get("contentBlockStart")).get("start")) for event in made)
+        stop = {"messageStop": {"stopReason": "tool_use" if uses else "end_turn"}}
+        made.insert(len(made) - ("metadata" in names), stop)
+    if "metadata" not in names:
+        usage = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+        made.append({"metadata": {"usage": usage, "metrics": {"latencyMs": 0}}})
+    return made
+
+
+_FIGURES: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+
+
+def _message_of(events: Sequence[Event]) -> _Message | None:
+    """Return the message of a stream; None if its events amount to none."""
+    try:
+        whole = assemble(events)
+    except StreamOrderError:
+        return None
+    if not whole.message["content"]:
+        return None
+    metadata: dict[str, Any] = {}
+    for event in events:
+        metadata |= object_of(event.get("metadata"))
+    if metadata.get("usage") == _FIGURES:
+        del metadata["usage"]
+    if whole.additional is not None:
+        metadata["additionalModelResponseFields"] = whole.additional
+    pieces: dict[int, list[str]] = {}
+    for event in events:
+        match event:
+            case {"contentBlockDelta": {"contentBlockIndex": int(index), "delta": {"text": str(piece)}}}:
+                pieces.setdefault(index, []).append(piece)
+            case {"contentBlockDelta": {"contentBlockIndex": int(index), "delta": {"toolUse": {"input": str(piece)}}}}:
+                pieces.setdefault(index, []).append(piece)
+            case {
+                "contentBlockDelta": {
+                    "contentBlockIndex": int(index),
+                    "delta": {"reasoningContent": {"text": str(piece)}},
+                }
+            }:
+                pieces.setdefault(index, []).append(piece)
+            case _:
+                pass
+    return _Message(tuple(whole.message["content"]), whole.stop_reason, pieces, _options(metadata))
+
+
+# Errors.
+
+_USUAL: Final[Sequence[Call]] = (
+    *((name, (), {}) for name in sorted(reply.__all__)),
+    *(("throttled", (), {"wording": wording}) for wording in THROTTLES),
+    *(("context_overflow", (wording,), {}) for wording in OVERFLOWS),
+)
+"""Calls without a message of their own: an error with its usual text, or a wording that users reported."""
+
+_NAMED: Final[Mapping[str, str]] = {
+    "AccessDeniedException": "access_denied",
+    "ExpiredTokenException": "expired_token",
+    "InternalServerException": "internal_server_error",
+    "InvalidSignatureException": "invalid_signature",
+    "ModelErrorException": "model_error",
+    "ModelNotReadyException": "model_not_ready",
+    "ModelTimeoutException": "model_timeout",
+    "ResourceNotFoundException": "resource_not_found",
+    "ServiceUnavailableException": "service_unavailable",
+    "ThrottlingException": "throttled",
+    "UnknownOperationException": "unknown_operation",
+    "UnrecognizedClientException": "unrecognized_client",
+    "ValidationException": "validation_error",
+}
+"""Name of an error -> the helper that takes its message."""
+
+
+def _errors(wanted: Sent) -> Iterator[Calls]:
+    (body,) = wanted.content
+    members = object_of(body)
+    retry: Calls = ()
+    if any(wanted.waits):
+        seconds, milliseconds = wanted.waits
+        given = {"seconds": seconds, "ms": milliseconds}
+        retry = (("retry_after", (), {name: int(each) for name, each in given.items() if each and each.isdigit()}),)
+    message = members.get("message")
+    more = {name: value for name, value in members.items() if name != "message"}
+    yield from ((call, *retry) for call in _USUAL)
+    if wanted.error in _NAMED and not more:
+        yield ((_NAMED[wanted.error], (message,), {}), *retry)
+    known = bedrock.all_errors()
+    names = [wanted.error] if wanted.error else [name for name in known if known[name].status == wanted.status]
+    for name in names:
+        for status in ({}, {"status": wanted.status}):
+            yield (("error", (name, message), {**status, **more}), *retry)

@@ -1,0 +1,170 @@
+"""Requests that differ in words from the recorded ones whose answers they get. Matching accepts them, and notes them.
+
+While a recording is played, the pairs of unequal requests are only kept; `take` compares them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from converse_harness.json_values import path_text
+from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
+from converse_harness.recordings.matching import MatchKey, canonical
+from converse_harness.recordings.places import in_words
+from converse_harness.secrets import mask
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
+
+_COMPARED: Final = 50
+"""Of one recording, at most this number of unequal requests is compared before `take`; more of them cost nothing."""
+
+_SHORT: Final = 30
+"""The maximum number of characters of a value in the one line about a recording."""
+
+_PLACES: Final = 10
+"""The maximum number of places in the text of a failure."""
+
+
+class _Pair(NamedTuple):
+    """A recorded request, and the request of a call that its answer went to."""
+
+    call: int
+    recorded: MatchKey
+    asked: MatchKey
+
+
+class _Place(NamedTuple):
+    """A difference, and the numbers of the calls that have it."""
+
+    difference: Difference
+    calls: list[int]
+
+
+class _Recording(Protocol):
+    """What is needed of a Recording that is played."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def again(self) -> str: ...
+    @property
+    def replaces(self) -> bool: ...
+    def asked(self, number: int, *, numbered: bool) -> MatchKey: ...
+    def asked_by(self, call: Call, *, numbered: bool) -> MatchKey: ...
+
+
+@dataclass(eq=False)
+class StaleRecording:
+    """The requests that one recording answered since the last `take`, and what of them is not as it was recorded.
+
+    `again` is the command that records the session again; it is empty for a recording that the test opened itself.
+    """
+
+    path: Path
+    again: str
+    requests: int = 0
+    _pairs: list[_Pair] = field(default_factory=list[_Pair])
+    _more: bool = False
+
+    def add(self, recording: _Recording, number: int, call: Call) -> None:
+        """Keep two unequal requests, unless many are kept already."""
+        self._more = len(self._pairs) >= _COMPARED
+        if not self._more:
+            self._pairs.append(_pair(recording, number, call))
+
+    @cached_property
+    def _found(self) -> tuple[int, Sequence[_Place]]:
+        """The number of requests that differ, and the places, those with most calls first."""
+        places: dict[tuple[str, ...], _Place] = {}
+        differing = 0
+        for call, recorded, asked in self._pairs:
+            found = in_words(recorded, asked)
+            differing += bool(found)
+            for each in found:
+                key = tuple("" if value is ABSENT else canonical(value) for value in (each.path, each.old, each.new))
+                places.setdefault(key, _Place(each, [])).calls.append(call)
+        return differing, sorted(places.values(), key=lambda place: -len(place.calls))
+
+    @property
+    def differs(self) -> bool:
+        """Whether any request differs."""
+        return self._found[0] > 0
+
+    @property
+    def counted(self) -> str:
+        """How many requests differ: `2 of 4 requests`."""
+        least = "at least " if self._more else ""
+        return f"{least}{self._found[0]} of {self.requests} request{'s' * (self.requests != 1)}"
+
+    @property
+    def line(self) -> str:
+        """One line: how many requests differ, and the place at which most of them do."""
+        _, (first, *others) = self._found
+        old, new = shown(first.difference.old, first.difference.new, _SHORT)
+        change = f"{old} -> {new}" if old and new else f"{old} is gone" if old else f"{new} is new"
+        more = f", and {len(others)} more place{'s' * (len(others) > 1)}" if others else ""
+        verb = "differs" if self._found[0] == 1 else "differ"
+        return mask(f"{self.counted} {verb}: {path_text(first.difference.path)} {change}{more}")
+
+    @property
+    def told(self) -> str:
+        """All that differs, for a failure."""
+        return mask("\n".join(self._told()))
+
+    def _told(self) -> Iterator[str]:
+        _, places = self._found
+        yield f"{self.counted} {'differ' if self._found[0] != 1 else 'differs'} from {self.path}, which answered them."
+        yield f"\n{'differs':<10}- recorded, + arrived"
+        for difference, calls in places[:_PLACES]:
+            yield f"{'':<10}call{'s' * (len(calls) > 1)} {', '.join(map(str, calls))}"
+            yield from (f"{'':<10}{line}" for line in lines_of(difference))
+        if len(places) > _PLACES:
+            yield f"{'':<10}and {len(places) - _PLACES} more place{'s' * (len(places) > _PLACES + 1)}"
+        yield f"\nIf that is meant, record it again:\n{self.again or f'with record({str(self.path)!r}): ...'}"
+        yield f"or leave out what need not be equal: ignore={[*dict.fromkeys(map(_ignorable, places))][:3]!r}"
+
+
+def _ignorable(place: _Place) -> str:
+    """The path of a place as `ignore` takes it, for any item of a list."""
+    return path_text([0 if isinstance(step, int) else step for step in place.difference.path]).replace("[0]", "[*]")
+
+
+_inbox: Final[dict[str, StaleRecording]] = {}
+_lock: Final = threading.Lock()
+
+
+def played(recording: _Recording, number: int, call: Call, is_equal: bool) -> None:
+    """Note that an exchange answered a call, whose request may be equal to the recorded one."""
+    with _lock:
+        kept = _inbox.get(str(recording.path))
+        if kept is None:
+            kept = _inbox[str(recording.path)] = StaleRecording(recording.path, recording.again)
+        kept.requests += 1
+        if not is_equal:
+            kept.add(recording, number, call)
+
+
+def places_of(recording: _Recording, number: int, call: Call) -> str:
+    """The first place at which a call differs from the request of an exchange, and the number of others."""
+    found = in_words(*_pair(recording, number, call)[1:])
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{path_text(found[0].path)}{more}" if found else ""
+
+
+def _pair(recording: _Recording, number: int, call: Call) -> _Pair:
+    numbered = recording.replaces
+    return _Pair(call.number, recording.asked(number, numbered=numbered), recording.asked_by(call, numbered=numbered))
+
+
+def take() -> list[StaleRecording]:
+    """Forget all recordings that were played since the last time, and return those from which requests differ."""
+    with _lock:
+        taken = [*_inbox.values()]
+        _inbox.clear()
+    return [each for each in taken if each.differs]

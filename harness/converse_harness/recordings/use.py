@@ -1,0 +1,49 @@
+"""Which recordings the tests of a project use: a pytest run writes it to a file, and `prune` reads this file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from converse_harness.errors import DamagedData
+from converse_harness.json_values import is_object
+
+FORMAT: Final = "converse-use"
+"""The value of `format`, the first member of the file."""
+
+
+class Use(NamedTuple):
+    """What a pytest run found out.
+
+    `root` is the rootdir and `folder` the folder of recordings. `missing` is the reason why the run does not know of
+    every test; "" if it does. `failed` and `skipped` are node ids. `unused` are recordings that no test uses. `left`
+    maps recordings to the lines of the exchanges that no test plays.
+    """
+
+    root: Path
+    folder: Path
+    missing: str
+    failed: Sequence[str]
+    skipped: Sequence[str]
+    unused: Sequence[str]
+    left: Mapping[str, Sequence[int]]
+
+
+def write_use(path: Path, use: Use) -> None:
+    """Write what a run found out to a file. Raises OSError."""
+    values = {**use._asdict(), "root": str(use.root), "folder": str(use.folder)}
+    path.write_text(json.dumps({"format": FORMAT, **values}, indent=1), encoding="utf-8")
+
+
+def read_use(path: Path) -> Use:
+    """Read what a run found out. Raises OSError, and DamagedData for another file."""
+    try:
+        values: Any = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        values = None
+    if not is_object(values) or values.pop("format", None) != FORMAT or values.keys() != set(Use._fields):
+        raise DamagedData(f"{path} is not what `pytest --converse-used={path}` writes. Write it again.")
+    root, folder = Path(values.pop("root")), Path(values.pop("folder"))
+    return Use(root, folder, **values)

@@ -1,0 +1,207 @@
+"""Replies that are what AWS sent: the events of a stream in their order, and whole responses of boto3 as pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from converse_harness import bedrock
+from converse_harness.bedrock.findings import is_array, is_object, shown
+from converse_harness.errors import Advice, ReplyError, StreamOrderError
+from converse_harness.reply.body import KEYWORDS, EventsBody
+from converse_harness.reply.failures import error
+from converse_harness.reply.messages import answer, check_encodable
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.arguments import (
+    AN_EVENT,
+    check_flag,
+    copied,
+    each_event,
+    has_content,
+    is_listed,
+    is_whole_response,
+    members,
+    wrong,
+)
+from converse_harness.stream.assemble import OPTIONS, Response
+from converse_harness.stream.grammar import check_beginning, kind
+from converse_harness.types.streaming import StreamEvent
+
+
+def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool = True) -> Reply:
+    """Answer with exactly these events, as AWS event dicts.
+
+    With `strict`, every event must be valid in AWS's model, and ConverseStream must be able to send this sequence. The
+    sequence is complete, or an exception ends it (`{"throttlingException": {"message": "..."}}`), or `fails_after` adds
+    one: `events(beginning).fails_after(len(beginning), "throttlingException")`. With `strict=False` an event may be any
+    JSON object with one key; a key that ends in `Exception` is sent as an exception frame. Raises ReplyError for an
+    invalid event, StreamOrderError for an impossible sequence.
+
+    >>> events([{"throttlingException": {"message": "Slow down"}}]).summary
+    '1 event, the last one throttlingException'
+    """
+    check_flag("events", strict=strict)
+    listed = _listed(events)
+    found = tuple(_checked(index, event, strict=strict) for index, event in enumerate(listed))
+    return Reply(EventsBody(found, strict, _unfinished(found) if strict else ""))
+
+
+def response(
+    response: Response | Mapping[str, object] | Iterable[Mapping[str, object]], *, strict: bool = True
+) -> Reply:
+    """Answer with a response of boto3, as pasted: of Converse, of ConverseStream, or of an error.
+
+    A response of Converse is a dict with `output`; one of ConverseStream is a list of its events, or a dict with
+    `stream`; one of an error is the `response` of a ClientError, with `Error`. A Response of `assemble` or of a Call
+    counts as well. `ResponseMetadata` is left out. `strict=False` is as in `message` and `events`; members of the
+    response that are unknown are then left out. Raises ReplyError for any other value, and where AWS's model does not
+    allow what is in it.
+
+    >>> response({
+    ...     "ResponseMetadata": {"HTTPStatusCode": 200},
+    ...     "output": {"message": {"role": "assistant", "content": [{"text": "18 °C"}]}},
+    ...     "stopReason": "end_turn",
+    ...     "usage": {"inputTokens": 9, "outputTokens": 3, "totalTokens": 12},
+    ... })
+    <Reply text "18 °C">
+    >>> response({"Error": {"Code": "ThrottlingException", "Message": "Slow down."}})
+    <Reply ThrottlingException (429) "Slow down.">
+    """
+    check_flag("response", strict=strict)
+    if isinstance(response, Response):
+        return _of_converse(_members_of(response), strict=strict)
+    given: Any = response
+    if isinstance(given, str | bytes):
+        raise wrong(
+            "response",
+            "response",
+            given,
+            f"this is a text, and it must be {_A_RESPONSE}. Convert it first, ",
+            Advice("with json.loads(...) for JSON, with ast.literal_eval(...) for a printed dict.", "to JSON."),
+        )
+    if not is_object(given):
+        if not is_listed(given):
+            raise wrong("response", "response", given, f"it must be {_A_RESPONSE}.")
+        return events(cast("Iterable[Mapping[str, object]]", given), strict=strict)
+    if "output" in given:
+        return _of_converse(given, strict=strict)
+    if "stream" in given:
+        _check_known(given, ("stream",), strict=strict)
+        return events(given["stream"], strict=strict)
+    if "Error" in given:
+        return _of_error(given)
+    if has_content(given):
+        raise ReplyError(
+            "response() got a Message, not a response. Use ",
+            Advice('reply.message(*message["content"]).', 'a "message" reply with its blocks.'),
+        )
+    listed = ", ".join(map(repr, given)) or "no member"
+    raise ReplyError(f"response() got a dict with {listed}; it must be {_A_RESPONSE}.")
+
+
+_A_RESPONSE: Final = (
+    "a response of boto3: a dict with 'output' (Converse), a dict with 'stream' or a list of events (ConverseStream), "
+    "or a dict with 'Error' (the response of a ClientError)"
+)
+
+
+_USE_RESPONSE: Final = Advice("reply.response(...).", 'a "response" reply.')
+
+
+def _listed(events: object) -> list[Mapping[str, Any]]:
+    if is_whole_response(events):
+        raise ReplyError(
+            "events() got a whole response of boto3, not a list of events. For a response as pasted use ",
+            _USE_RESPONSE,
+        )
+    if isinstance(events, Mapping):
+        raise ReplyError(
+            "events() got a dict; it must be a list of events, even of one: ",
+            Advice(f"reply.events([{AN_EVENT}]).", f"[{AN_EVENT}]."),
+        )
+    return list(each_event("events", events))
+
+
+def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
+    """Return the error text for a beginning of a stream; empty for a whole stream. Raises StreamOrderError."""
+    order = check_beginning(events)
+    try:
+        order.finish()
+    except StreamOrderError as error:
+        return str(error)
+    return ""
+
+
+def _checked(index: int, event: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
+    if is_whole_response(event):
+        raise ReplyError(f"events[{index}] is a whole response of boto3. For a response as pasted use ", _USE_RESPONSE)
+    try:
+        name = kind(event)
+    except StreamOrderError as error:
+        raise StreamOrderError(f"events[{index}]: {error}") from None
+    if not is_object(event[name]):
+        raise ReplyError(f"events[{index}].{name} is {shown(event[name])}; an event is a mapping of its members.")
+    if strict:
+        bedrock.check("ConverseStreamOutput", event, root=f"events[{index}]")
+    copy = dict(copied(f"events[{index}]", event))
+    if not strict:
+        check_encodable(copy, index)
+    return copy
+
+
+def _members_of(response: Response) -> dict[str, Any]:
+    options = zip(OPTIONS, (getattr(response, KEYWORDS.get(name, name)) for name in OPTIONS), strict=True)
+    return {
+        "output": {"message": response.message},
+        "stopReason": response.stop_reason,
+        **{name: value for name, value in options if value is not None},
+    }
+
+
+def _of_converse(response: Mapping[str, Any], *, strict: bool) -> Reply:
+    _check_known(response, ("output", "stopReason", *OPTIONS), strict=strict)
+    output = response["output"]
+    said = output.get("message") if is_object(output) else None
+    if not is_object(said) or not is_array(said.get("content")):
+        raise ReplyError(
+            f"response(): output is {shown(output)}; it must be {{'message': {{'role': 'assistant', 'content': "
+            "[...]}}, as in a ConverseResponse."
+        )
+    if said.get("role") != "assistant":
+        raise ReplyError(
+            f"response(): output.message.role is {shown(said.get('role'))}; an answer has the role 'assistant'."
+        )
+    return answer(said["content"], response.get("stopReason"), members(response, *OPTIONS), strict=strict)
+
+
+def _of_error(response: Mapping[str, Any]) -> Reply:
+    told = response["Error"]
+    if not is_object(told) or not isinstance(told.get("Code"), str):
+        raise ReplyError(
+            f"response(): Error is {shown(told)}; it must be {{'Code': '...', 'Message': '...'}}, as in the response "
+            "of a ClientError."
+        )
+    name: str = told["Code"]
+    if name in bedrock.stream_exceptions():
+        raise ReplyError(
+            f"response(): {name} came inside a stream. Write the events before it, and then the exception: ",
+            Advice(
+                f'reply.events([..., {{"{name}": {{"message": "..."}}}}]).',
+                f'{{"events": [..., {{"{name}": {{"message": "..."}}}}]}}.',
+            ),
+        )
+    known = bedrock.all_errors().get(name)
+    more = members(response, *(each for each in known.members if each != "message")) if known else {}
+    metadata = response.get("ResponseMetadata")
+    status = metadata.get("HTTPStatusCode") if known is None and is_object(metadata) else None
+    return error(name, told.get("Message"), status=status, **more)
+
+
+def _check_known(response: Mapping[str, Any], known: Iterable[str], *, strict: bool) -> None:
+    allowed = [*known]
+    unknown = [name for name in response if name not in (*allowed, "ResponseMetadata")]
+    if strict and unknown:
+        raise ReplyError(
+            f"response() has the unknown member {shown(unknown[0])}; a response of this kind has {', '.join(allowed)}. "
+            "Take it out, or leave it to strict=False, which ignores it."
+        )

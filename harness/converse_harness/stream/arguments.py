@@ -1,0 +1,152 @@
+"""Checks of arguments that AWS's model does not describe. Each error has the function, the argument and the advice."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any, Final, TypeGuard, TypeVar
+
+from converse_harness.bedrock.findings import is_array, is_object, shown
+from converse_harness.errors import Advice, ReplyError
+
+AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
+"""An event, as messages show one."""
+
+_Value = TypeVar("_Value")
+
+
+def wrong(call: str, name: str, value: object, must: str, advice: Advice | None = None) -> ReplyError:
+    """Make the error for an argument. `must` is what is allowed, and the advice if it is the same in Python and JSON.
+
+    >>> str(wrong("text", "text", 5, "it must be a str."))
+    'text(text=5): it must be a str.'
+    """
+    return ReplyError(f"{call}({name}={shown(value)}): {must}", advice)
+
+
+def check_text(call: str, **given: object) -> None:
+    """Raise ReplyError unless each argument is a str."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise wrong(call, name, value, f"it must be a str; it is of the type {type(value).__name__}.")
+
+
+def check_optional_text(call: str, **given: object) -> None:
+    """Raise ReplyError unless each argument is None or a str."""
+    check_text(call, **{name: value for name, value in given.items() if value is not None})
+
+
+def check_flag(call: str, **given: object) -> None:
+    """Raise ReplyError unless each argument is True or False."""
+    for name, value in given.items():
+        if not isinstance(value, bool):
+            raise wrong(call, name, value, "it must be True or False.")
+
+
+def texts(call: str, name: str, value: object) -> list[str]:
+    """Return a list or tuple of str as a list. Raises ReplyError for any other value.
+
+    >>> texts("text", "pieces", ("a", "b"))
+    ['a', 'b']
+    """
+    if not is_array(value) or not all(isinstance(each, str) for each in value):
+        raise wrong(call, name, value, "it must be a list of str, the exact deltas in their order.")
+    return list(value)
+
+
+def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None:
+    """Return a copy of the pieces of blocks. Raises ReplyError unless they are lists of str by the index of a block."""
+    if value is None:
+        return None
+    if not is_object(value) or not all(type(index) is int for index in value):
+        raise wrong(
+            call, "pieces", value, 'it must be a dict of the index of a block and its deltas, such as {0: ["Hi", "!"]}.'
+        )
+    return {index: texts(call, f"pieces[{index}]", given) for index, given in value.items()}
+
+
+@contextmanager
+def pieces_of_one(index: int) -> Generator[None, None, None]:
+    """In its block, an error about the pieces of the block with this index names the argument, without the index."""
+    try:
+        yield
+    except ReplyError as error:
+        name = f"pieces[{index}] is "
+        if str(error).startswith(name):
+            raise ReplyError(str(error).replace(name, "pieces is ", 1)) from None
+        raise
+
+
+def copied(path: str, value: _Value) -> _Value:
+    """Return a deep copy of a value. Raises ReplyError for a value that cannot be copied, such as an iterator."""
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:  # noqa: BLE001 - an object of a user's own raises what it likes
+        raise ReplyError(
+            f"{path} is {shown(value)}, which cannot be copied ({error}). Give JSON values, and bytes for blobs."
+        ) from None
+
+
+def is_whole_response(value: object) -> bool:
+    """Whether a value is a whole response of boto3, as pasted, rather than a content block or an event.
+
+    >>> is_whole_response({"stopReason": "end_turn", "output": {"message": {}}}), is_whole_response({"text": "hi"})
+    (True, False)
+    """
+    return is_object(value) and any(name in value for name in ("output", "stream", "ResponseMetadata", "Error"))
+
+
+def has_content(value: object) -> bool:
+    """Whether a value is a whole Message of the AWS API, rather than one of its blocks."""
+    return is_object(value) and "content" in value and "role" in value
+
+
+def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
+    """Return the end of a sentence about an unknown name: a question if a known name is nearly the same, or a point.
+
+    `longer` is another form of the name that may be the nearly known one.
+
+    >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
+    ("; did you mean 'throttlingException'?", '.')
+    """
+    by_lower = {each.lower(): each for each in known}
+    given = str(name).lower()
+    spelled = (given, f"{given}exception", f"{given}s", given.removesuffix("s"))
+    close = [near for each in spelled for near in get_close_matches(each, by_lower, n=1, cutoff=0.85)]
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else "."
+
+
+def is_listed(value: object) -> TypeGuard[Iterable[object]]:
+    """Whether a value is a list or another iterable of items, rather than a text or a dict."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
+
+
+def each_event(call: str, events: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the events of a list. Raises ReplyError for anything that is not a list of dicts."""
+    if not is_listed(events):
+        raise wrong(call, "events", events, f"it must be a list of event dicts, such as {AN_EVENT}.")
+    for index, event in enumerate(events):
+        if not is_object(event):
+            raise ReplyError(
+                f"{call}(): events[{index}] is {shown(event)}; an event is a dict with its type as the key: {AN_EVENT}."
+            )
+        yield event
+
+
+def check_json(name: str, members: Mapping[str, object]) -> None:
+    """Raise ReplyError unless the members of an error or exception are JSON, with a str as the message."""
+    if not isinstance(members["message"], str):
+        raise ReplyError(f"{name}.message is {shown(members['message'])}; it must be a str.")
+    for member, value in members.items():
+        try:
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as problem:
+            raise ReplyError(f"{name}.{member} is {shown(value)}, which is no JSON: {problem}.") from None
+
+
+def members(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return those members of a mapping that have one of these names."""
+    return {name: value[name] for name in names if name in value}

@@ -1,0 +1,186 @@
+"""Writes docs/frameworks.md: `python -m tests.clients.pinned.frameworks.page`."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+FOLDER: Final = Path(__file__).parent
+PAGE: Final = FOLDER.parents[3] / "docs" / "frameworks.md"
+
+SCENARIOS: Final = {
+    "test_text": "text",
+    "test_conversation": "conversation",
+    "test_stream": "stream",
+    "test_async": "async",
+    "test_tool_use": "tool use",
+    "test_tool_loop": "tool loop",
+    "test_throttled": "throttled",
+}
+"""The tests that a suite may have, and what the page calls them."""
+
+INTRODUCTION: Final = """\
+# Agent frameworks
+
+You test a program that is built on a framework. The framework runs unchanged, as in production: it makes its own
+client, and the fixture answers this client. These frameworks were tried, each in an environment of its own, in a
+project that has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
+
+*Needs* is what a test has besides the fixture [`converse`](fixtures.md). *Seen* is what the suite does: a **text** is
+one answer; a **conversation** has a second question; a **stream** is read piece by piece; **async** is a framework's
+second, asynchronous API; in a **tool use** the framework returns the tool that the model chose; in a **tool loop** it
+runs the tool, sends the result and gets a text; **throttled** is a 429 and then an answer. The suites are in the
+repository, in `tests/clients/pinned/frameworks/`.
+"""
+
+AFTER_THE_TABLE: Final = """\
+Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) has what
+they do with every case. A framework that is in neither table stands on one of these clients in most cases;
+[transports](transports.md) has the fixture for each.
+
+## Nothing but the fixture
+
+A suite for a framework reads like this one for Strands Agents:
+
+```python
+from converse_harness import reply
+from strands import Agent, tool
+from strands.models import BedrockModel
+
+
+@tool
+def get_weather(city: str) -> str:
+    \"\"\"Look up the weather.\"\"\"
+    return f"18 °C in {city}"
+
+
+def test_looks_up_the_weather(converse):
+    converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
+    assert "18 °C" in str(Agent(BedrockModel(), tools=[get_weather], callback_handler=None)("How warm is it in Bern?"))
+    asked, answered = converse.calls
+    assert asked.tool_names == ["get_weather"]
+    assert answered.tool_results[0]["content"] == [{"text": "18 °C in Bern"}]
+```
+
+Notes on some of them:
+"""
+
+ONE_LINE: Final = """\
+## One line
+
+Some frameworks look for keys themselves, and raise an error before they make a client. `converse.environ` has dummy
+keys and a region, but no endpoint. Set them for each test, in your `conftest.py`:
+
+<!-- example: file=conftest.py -->
+```python
+import os
+from unittest.mock import patch
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def dummy_keys(converse):
+    with patch.dict(os.environ, converse.environ):
+        yield
+```
+
+Then what looks for keys finds these, in each test:
+
+```python
+import boto3
+
+
+def test_finds_keys(converse):
+    assert boto3.Session().get_credentials() is not None
+```
+
+Without this line these errors come:
+"""
+
+WRONG: Final = """\
+## What they do wrong
+
+These are bugs of the released frameworks, with any answer of Bedrock. A test of the suite shows each, and fails when
+the framework is mended. [More of this kind](found.md).
+"""
+
+AGAIN: Final = """\
+## Try it again
+
+`nox -s frameworks` tries all of them, `nox -s frameworks -- dspy mem0` these two. For a newer version, change
+`tests/clients/pinned/frameworks/frameworks.toml`, run the session, and write this page with
+`python -m tests.clients.pinned.frameworks.page`.
+"""
+
+
+class Framework(NamedTuple):
+    """A framework as it was tried; the members are those of frameworks.toml."""
+
+    name: str
+    title: str
+    requires: list[str]
+    python: str
+    seen: date
+    line: str = ""
+    why: str = ""
+    note: str = ""
+    wrong: str = ""
+    environ: dict[str, str] = {}  # noqa: RUF012 - a default of a NamedTuple, which nobody changes
+
+    @property
+    def suite(self) -> str:
+        """The text of its tests."""
+        return (FOLDER / f"test_{self.name}.py").read_text(encoding="utf-8")
+
+    @property
+    def tests(self) -> list[str]:
+        """The names of its tests."""
+        return re.findall(r"^def (test_\w+)\(", self.suite, re.MULTILINE)
+
+
+def frameworks() -> dict[str, Framework]:
+    """The frameworks by name."""
+    rows: dict[str, dict[str, Any]] = tomllib.loads((FOLDER / "frameworks.toml").read_text(encoding="utf-8"))
+    return {name: Framework(name, **row) for name, row in rows.items()}
+
+
+def page() -> str:
+    """docs/frameworks.md."""
+    tried = sorted(frameworks().values(), key=lambda framework: framework.title.lower())
+    whys = "".join(_item(f"{f.title}: {f.why}") for f in tried if f.why)
+    notes = "".join(_item(f"{f.title}: {f.note}") for f in tried if f.note)
+    wrongs = "".join(_item(f"{f.title} {_version(f)}: {f.wrong}") for f in tried if f.wrong)
+    table = "\n".join(_table(tried))
+    return "\n".join([INTRODUCTION, table + "\n", AFTER_THE_TABLE, notes, ONE_LINE, whys, WRONG, wrongs, AGAIN])
+
+
+def _item(text: str) -> str:
+    lines = textwrap.wrap(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
+
+
+def _version(framework: Framework) -> str:
+    return framework.requires[0].partition("==")[2]
+
+
+def _table(tried: list[Framework]) -> Iterator[str]:
+    yield "| framework | packages | Python | needs | seen | on |"
+    yield "|---|---|---|---|---|---|"
+    for framework in tried:
+        packages = ", ".join(requirement.replace("==", " ") for requirement in framework.requires)
+        seen = ", ".join(SCENARIOS[test] for test in SCENARIOS if test in framework.tests)
+        wrong = "[errors](#what-they-do-wrong)" if framework.wrong else ""
+        needs = f"[one line](#one-line): `{framework.line.removesuffix(':')}`" if framework.line else "nothing"
+        cells = [framework.title, packages, framework.python, needs, ", ".join(filter(None, (seen, wrong)))]
+        yield f"| {' | '.join(cells)} | {framework.seen} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}")

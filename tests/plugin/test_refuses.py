@@ -1,0 +1,278 @@
+"""Expected refusals, optional replies and the setting `attempts` in a project's tests."""
+
+import pytest
+
+NO_START = "conversation_is_not_empty"
+ASK = """
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from converse_harness import reply
+
+HELLO = [{"role": "user", "content": [{"text": "hi"}]}]
+
+
+def client(**options):
+    return boto3.client("bedrock-runtime", region_name="us-east-1", **options)
+
+
+def ask(messages=HELLO, **options):
+    answer = client(**options).converse(modelId="us.amazon.nova-lite-v1:0", messages=messages)
+    return answer["output"]["message"]["content"][0]["text"]
+
+
+def careful(messages, **options):
+    try:
+        return ask(messages, **options)
+    except ClientError:
+        return "sorry"
+"""
+PASSES = f"""
+from asking import *
+
+
+def test_in_process(converse):
+    converse.script(reply.text("hi"))
+    with converse.refuses("{NO_START}", match="must start with a user message") as expected:
+        assert careful([]) == "sorry"
+    assert expected.call.messages == []
+    assert ask() == "hi"
+
+
+def test_on_the_server(converse_server):
+    fake = converse_server.script()
+    with fake.refuses("{NO_START}"):
+        assert careful([], endpoint_url=fake.url) == "sorry"
+
+
+def test_async(converse):
+    import asyncio
+
+    async def steps():
+        with converse.refuses("{NO_START}"):
+            assert await asyncio.to_thread(careful, []) == "sorry"
+
+    asyncio.run(steps())
+
+
+def test_optional(converse):
+    converse.script(reply.text("hi"), reply.text("Still there?").times(3).optional())
+    converse.when(turn=2).script(reply.improvised().optional())
+    assert ask() == "hi"
+
+
+@pytest.mark.converse(attempts=1)
+def test_one_attempt(converse):
+    converse.script(reply.throttled(), reply.text("hi"))
+    with pytest.raises(ClientError, match="Too many"):
+        ask()
+    assert ask() == "hi"
+"""
+FAILS = f"""
+from asking import *
+
+
+def test_no_refusal(converse):
+    converse.script(reply.text("hi"))
+    with converse.refuses("{NO_START}"):
+        assert careful(HELLO) == "hi"
+
+
+def test_another(converse):
+    with converse.refuses("{NO_START}"):
+        careful([])
+        careful([{{"role": "user", "content": [{{"text": " "}}]}}])
+
+
+def test_after_the_block(converse):
+    with converse.refuses("{NO_START}"):
+        careful([])
+    careful([])
+
+
+def test_unknown(converse):
+    with converse.refuses("conversation_is_never_empty"):
+        careful([])
+
+
+def test_required(converse):
+    converse.script(reply.text("one").optional(), reply.text("two"))
+    assert ask() == "one"
+"""
+
+
+@pytest.fixture
+def asking(project: pytest.Pytester) -> pytest.Pytester:
+    """A pytester project with the module `asking`."""
+    project.makepyfile(asking=ASK)
+    return project
+
+
+def test_what_is_expected_passes(asking: pytest.Pytester) -> None:
+    asking.makepyfile(PASSES)
+    asking.runpytest("-p", "no:randomly").assert_outcomes(passed=5)
+
+
+def test_what_is_not_expected_fails_with_what_came(asking: pytest.Pytester) -> None:
+    asking.makepyfile(FAILS)
+    result = asking.runpytest("-rf")
+    result.assert_outcomes(failed=5)
+    lines = [
+        f"*NotRefused: refuses('{NO_START}'): no request in this block breaks this rule.",
+        '*arrived   1. Converse us.amazon.nova-lite-v1:0, 1 message, last: text "hi": 200 text "hi" (complete)',
+        "*RefusedRequest: Bedrock would refuse call 2: *",
+        "*rule      text_is_not_blank: *",
+        '*Mend the request. Where the test is about this refusal: with converse.refuses("text_is_not_blank"): ...',
+        "*RefusedRequest: Bedrock would refuse call 2: *",
+        f"*ReplyError: refuses('conversation_is_never_empty'): no rule has this name. Did you mean '{NO_START}'? *",
+        "*UnusedReplies: 1 scripted reply was not used.",
+        '*scripted  1. text "one", optional     used by call 1',
+        '*          2. text "two"               not used',
+        "*write .optional() behind a reply that may stay unused*",
+    ]
+    result.stdout.fnmatch_lines(lines)
+
+
+OTHER_RULE = f"""
+from asking import *
+
+
+def test_other_rule(converse):
+    with converse.refuses("{NO_START}"):
+        careful([{{"role": "user", "content": [{{"text": " "}}]}}])
+
+
+def test_uncaught(converse):
+    with converse.refuses("{NO_START}"):
+        ask([{{"role": "user", "content": [{{"text": " "}}]}}])
+"""
+
+
+def test_a_refusal_by_another_rule_is_one_failure_with_the_line_to_paste(asking: pytest.Pytester) -> None:
+    asking.makepyfile(OTHER_RULE)
+    result = asking.runpytest("-rfE", "-p", "no:randomly")
+    result.assert_outcomes(failed=2)
+    paste = [
+        "*refused   call 1, by another rule: text_is_not_blank",
+        "*broken at messages?0?.content?0?.text",
+        "*The text field in the ContentBlock object at messages.0.content.0 is blank*",
+        '*with converse.refuses("text_is_not_blank"): ...',
+    ]
+    result.stdout.fnmatch_lines([*paste, *paste])
+    result.stdout.no_fnmatch_line("*RefusedRequest*")
+    result.stdout.no_fnmatch_line("*ExceptionGroup*")
+
+
+def test_rehearsal_and_chaos_leave_the_test_out_as_one_with_the_marker(asking: pytest.Pytester) -> None:
+    body = f"""
+from asking import *
+
+
+def test_block(converse):
+    converse.script(reply.text("hi"))
+    with converse.refuses("{NO_START}"):
+        careful([])
+    ask()
+
+
+@pytest.mark.converse(unexpected="allow")
+def test_marker(converse):
+    converse.script(reply.text("hi"))
+    careful([])
+    ask()
+"""
+    asking.makepyfile(body)
+    result = asking.runpytest("--converse-as=us.amazon.nova-pro-v1:0", "--converse-chaos")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "left out: 2 tests with a request that is refused as it is",
+            "left out *2 with calls that are refused or not *",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("ini", "options", "attempts"),
+    [
+        ("converse_attempts = 1", (), 1),
+        ("converse_attempts = 1", ("--converse-attempts=2",), 2),
+        ("converse_attempts = client", (), 4),
+    ],
+)
+def test_attempts_of_a_run(asking: pytest.Pytester, ini: str, options: tuple[str, ...], attempts: int) -> None:
+    asking.makeini(f"[pytest]\n{ini}\n")
+    asking.makepyfile(
+        f"""
+        from asking import *
+        from botocore.config import Config
+
+        def test_it(converse):
+            converse.always(reply.throttled())
+            careful(HELLO, config=Config(retries={{"mode": "standard", "total_max_attempts": 4}}))
+            assert len(converse.calls) == {attempts}
+        """
+    )
+    asking.runpytest(*options).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("ini", "option", "said"),
+    [
+        ("converse_attempts = 0", "", "converse_attempts = 0: it is a whole number from 1, or client for what *"),
+        ("", "--converse-attempts=many", "--converse-attempts=many: it is a whole number from 1, or client for *"),
+        ("converse_attempts = client", "--converse-attempts=0", "--converse-attempts=0: it is a whole number from 1*"),
+        ("converse_seed = x", "", "converse_seed = x: it is a whole number."),
+        ("", "--converse-seed=x", "--converse-seed=x: it is a whole number."),
+        ("", "--converse-cache-minimum=-1", "--converse-cache-minimum=-1: it is a whole number *, or model for each *"),
+        ("", "--converse-sleeps=maybe", "--converse-sleeps=maybe: it is yes or no."),
+        ("converse_sleeps = maybe", "", "converse_sleeps = maybe: it is yes or no."),
+        ("", "--converse-rules=of", '--converse-rules=of: one of "off" (*), *"strict" (*).'),
+        ("", "--converse-unused=alow", "--converse-unused=alow: one of 'fail', 'allow'."),
+        ("converse_models = nothing", "", "converse_models: 'nothing' is no line GLOB = MODEL."),
+    ],
+)
+def test_a_wrong_setting_of_a_run_is_named_at_its_start(
+    asking: pytest.Pytester, ini: str, option: str, said: str
+) -> None:
+    asking.makeini(f"[pytest]\n{ini}\n")
+    asking.makepyfile("def test_it(): pass")
+    result = asking.runpytest(*([option] if option else []))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(f"*{said}")
+
+
+def test_the_marker_is_checked_on_tests_without_the_fixture(asking: pytest.Pytester) -> None:
+    wrong = {
+        "guard=False": "one of 'off', 'session'.",
+        "guard='of'": "one of 'off', 'session'.",
+        "rerun=0": "it is True or False.",
+        "rules='of'": 'one of "off" *',
+        "attempts='1'": "it is a whole number from 1, or None *",
+        "sleeps='no'": "it is True or False.",
+        "seed='1'": "it is a whole number.",
+    }
+    tests = [f"@pytest.mark.converse({given})\ndef test_{n}(): pass\n" for n, given in enumerate(wrong)]
+    right = "@pytest.mark.converse(guard='off', rerun=False, sleeps=True, attempts=1, rules='off')\ndef test_it(): pass"
+    unknown = "@pytest.mark.converse(ruls='off')\ndef test_unknown(): pass"
+    asking.makepyfile("\n".join(["import pytest", *tests, right, unknown]))
+    result = asking.runpytest("-p", "no:randomly")
+    result.assert_outcomes(errors=len(wrong) + 1, passed=1)
+    lines = [f"*@pytest.mark.converse({given}): {said}" for given, said in wrong.items()]
+    result.stdout.fnmatch_lines(
+        [*lines, "*@pytest.mark.converse: ruls= is no setting. Did you mean rules=? Settings: *"]
+    )
+
+
+@pytest.mark.parametrize("value", ["None", "'x'", "b'x'", "[]", "{}", "object", "1.5"])
+@pytest.mark.parametrize("name", ["seed", "unused", "rules", "history", "sleeps", "attempts", "models", "guard"])
+def test_a_wrong_argument_of_the_marker_is_named(pytester: pytest.Pytester, name: str, value: str) -> None:
+    from converse_harness.plugin.checks import settings_of
+
+    right = {("attempts", "None"), ("models", "None"), ("models", "{}")}
+    if (name, value) in right:
+        return
+    item = pytester.getitem(f"import pytest\n@pytest.mark.converse({name}={value})\ndef test_func(): pass")
+    with pytest.raises(pytest.UsageError) as raised:
+        settings_of(item)
+    assert str(raised.value).startswith(f"@pytest.mark.converse({name}=")

@@ -1,0 +1,187 @@
+"""Wrong arguments: each is an error at its line, which names the function, the argument and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from converse_harness import ConverseServer, Endpoint, Fake, HttpxFake, ReplyError, fake_converse, reply
+from converse_harness.bedrock.findings import shown
+from converse_harness.endpoint.settings import ALLOWED
+
+
+async def coroutine(call: object) -> object:
+    """What a user may write for a function of the call."""
+    return call
+
+
+VALUES: Final[dict[str, Any]] = {
+    "none": None,
+    "one": 1,
+    "true": True,
+    "minus": -1,
+    "half": 0.5,
+    "nan": float("nan"),
+    "text": "x",
+    "bytes": b"x",
+    "list": [],
+    "dict": {},
+    "object": object(),
+    "class": dict,
+    "coroutine function": coroutine,
+    "function": lambda call: reply.text("x"),
+    "reply": reply.text("x"),
+    "module": reply,
+}
+"""Values of many types; none of them is right for everything."""
+
+_FUNCTIONS: Final = ("function",)
+
+FUNCTIONS: Final[dict[str, tuple[Callable[[Any], object], str, tuple[str, ...]]]] = {
+    "script": (lambda value: Fake().script(value), "script()", ("reply", *_FUNCTIONS)),
+    "script second": (lambda value: Fake().script(reply.text("a"), value), "script()", ("reply", *_FUNCTIONS)),
+    "always": (lambda value: Fake().always(value), "always()", ("reply", *_FUNCTIONS)),
+    "when script": (lambda value: Fake().when(turn=1).script(value), "when().script()", ("reply", *_FUNCTIONS)),
+    "when always": (lambda value: Fake().when(turn=1).always(value), "when().always()", ("reply", *_FUNCTIONS)),
+    "fake_converse": (fake_converse, "fake_converse()", ("reply", *_FUNCTIONS)),
+    "HttpxFake": (HttpxFake, "HttpxFake()", ("reply", *_FUNCTIONS)),
+    "when predicate": (lambda value: Fake().when(value), "when(", _FUNCTIONS),
+    "when model": (lambda value: Fake().when(model=value), "when(model=", ("text",)),
+    "when system": (lambda value: Fake().when(system=value), "when(system=", ("text",)),
+    "when tool": (lambda value: Fake().when(tool=value), "when(tool=", ("text",)),
+    "when text": (lambda value: Fake().when(last_user_text=value), "when(last_user_text=", ("text",)),
+    "when turn": (lambda value: Fake().when(turn=value), "when(turn=", ("one",)),
+    "when operation": (lambda value: Fake().when(operation=value), "when(operation=", ()),
+    "on_operation name": (lambda value: Fake().on_operation(value, lambda call: {}), "on_operation(", ()),
+    "on_operation handler": (
+        lambda value: Fake().on_operation("InvokeModel", value),
+        "on_operation('InvokeModel', ",
+        _FUNCTIONS,
+    ),
+    "later hours": (lambda value: Fake().later(hours=value), "later(hours=", ("one", "half")),
+    "later minutes": (lambda value: Fake().later(minutes=value), "later(minutes=", ("one", "half")),
+    "later seconds": (lambda value: Fake().later(seconds=value), "later(seconds=", ("one", "half")),
+    "improvise seed": (lambda value: Fake().improvise(seed=value), "improvised(", ("one", "minus")),
+    "improvise at_once": (lambda value: Fake().improvise(at_once=value), "improvised(", ("one",)),
+    "improvise tools": (lambda value: Fake().improvise(tools=value), "improvised(tools=", ("list",)),
+    "refuses": (lambda value: Fake().refuses(value), "refuses(", ()),
+    "refuses match": (
+        lambda value: Fake().refuses("content_is_not_empty", match=value),
+        "refuses('content_is_not_empty', match=",
+        ("none", "text"),
+    ),
+    "calls.of": (Fake().calls.of, "calls.of(", ()),
+    "times": (lambda value: reply.text("a").times(value), "times(", ("one",)),
+}
+"""Maps each argument to a function that takes a value for it, to what the message names, and to the right values."""
+
+NOT_GIVEN: Final = (
+    "when predicate",
+    "when model",
+    "when system",
+    "when tool",
+    "when text",
+    "when turn",
+    "when operation",
+)
+"""Arguments for which None is the same as none."""
+
+RIGHT: Final[dict[str, tuple[str, ...]]] = {
+    "seed": ("one", "minus"),
+    "sleeps": ("true",),
+    "keep_calls": ("none", "one"),
+    "models": ("none", "dict"),
+    "cache_minimum": ("none", "one"),
+    "attempts": ("none", "one"),
+}
+
+SETTINGS: Final = [(name, value) for name in ALLOWED for value in VALUES if value not in RIGHT.get(name, ())]
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        (name, value)
+        for name, (_, _, right) in FUNCTIONS.items()
+        for value in VALUES
+        # A class is what a decorator without parentheses gets, which is a TypeError of its own.
+        if value not in right and (name, value) != ("fake_converse", "class")
+    ],
+)
+def test_a_wrong_argument_is_named(function: str, value: str) -> None:
+    give, named, _ = FUNCTIONS[function]
+    with pytest.raises(ReplyError) as raised:
+        give(VALUES[value])
+    if function in NOT_GIVEN and value == "none":
+        assert "without a condition" in str(raised.value)
+    else:
+        said = str(raised.value)
+        assert said.startswith(named), said
+        assert any(came[:20] in said for came in (repr(VALUES[value]), str(VALUES[value]), shown(VALUES[value])))
+
+
+@pytest.mark.parametrize(
+    ("function", "value"), [(name, value) for name, (_, _, right) in FUNCTIONS.items() for value in right]
+)
+def test_a_right_argument_is_taken(function: str, value: str) -> None:
+    FUNCTIONS[function][0](VALUES[value])
+
+
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
+def test_a_wrong_setting_is_named(name: str, value: str) -> None:
+    came = {name: VALUES[value]}
+    for make, said in ((fake_converse, "fake_converse("), (HttpxFake, "HttpxFake("), (Fake, "Fake(")):
+        with pytest.raises(ReplyError) as raised:
+            make(**came)
+        assert str(raised.value).startswith(f"{said}{name}={VALUES[value]!r}): ")
+    if name in ("seed", "rules", "history", "keep_calls", "models", "cache_minimum"):
+        with pytest.raises(ReplyError, match=f"^{name}="):
+            Endpoint(**came)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_setting_is_taken(name: str) -> None:
+    for value in RIGHT[name]:
+        fake_converse(**{name: VALUES[value]})
+
+
+def test_an_unknown_setting_is_named_with_a_near_one() -> None:
+    with pytest.raises(ReplyError) as raised:
+        fake_converse(atempts=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    said = "fake_converse(atempts=1): no setting has this name. did you mean attempts=? Settings: seed=, "
+    assert str(raised.value).startswith(said)
+
+
+def test_a_script_with_a_wrong_reply_adds_none_of_them() -> None:
+    fake = Fake()
+    with pytest.raises(ReplyError):
+        fake.script(reply.text("a"), "b")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    fake.check()
+
+
+def test_a_wrong_setting_of_a_fake_on_the_server_is_named() -> None:
+    with (
+        ConverseServer() as server,
+        pytest.raises(ReplyError, match=r"^script\(attempts=0\): it is a whole "),
+    ):
+        server.script(attempts=0)
+    with ConverseServer() as server, pytest.raises(ReplyError, match=r"^script\(atempts=1\): no setting "):
+        server.script(atempts=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ("InvokeModelWithResponseStream", "answers with a stream of events"),
+        ("Rerank", 'Stubber(client).add_response("rerank", {...})'),
+        ("InvokeAgent", "client.meta.events.register("),
+        ("ConverseStream", "is scripted: converse.always(lambda call: ...)"),
+        ("InvokModel", "InvokeModel"),
+    ],
+)
+def test_an_operation_without_a_handler_is_an_error_where_it_is_written(operation: str, said: str) -> None:
+    with pytest.raises(ReplyError) as raised:
+        Fake().on_operation(operation, lambda call: {})
+    assert said in str(raised.value)
