@@ -34,17 +34,16 @@ def replies(
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
-    Half of the Replies contain a message; the fake cuts it into deltas as the model family of the request does. The
-    other half contain fixed events, whose deltas are cut at any place. The arguments mean the same as those of
-    `stream_events`. Methods of Reply add
-    errors, pauses and faults:
+    One of four Replies contains a message; the fake cuts it into deltas as the model family of the request does. The
+    others contain fixed events, whose deltas are cut at any place. The arguments mean the same as those of
+    `stream_events`. Methods of Reply add errors, pauses and faults:
     `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
 
     >>> from hypothesis import find
     >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
     <Reply text "">
     """
-    if draw(st.booleans()):
+    if draw(_OF_FOUR):
         events = stream_events(
             kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
         )
@@ -92,6 +91,7 @@ def converse_responses(
     return response
 
 
+_OF_FOUR: Final = st.integers(0, 3)
 _TAILS: Final = st.binary(min_size=TAIL_SIZE, max_size=TAIL_SIZE)
 _ARGUMENTS: Final = {
     "additionalModelResponseFields": "additional",

@@ -7,13 +7,16 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any, Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar, cast
 
 from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
 """An event, as messages show one."""
+
+_UNCHANGED: Final = frozenset({str, int, float, bool, bytes, type(None)})
+"""Classes of values that need no copy."""
 
 _Value = TypeVar("_Value")
 
@@ -83,11 +86,23 @@ def pieces_of_one(index: int) -> Generator[None, None, None]:
 def copied(path: str, value: _Value) -> _Value:
     """Return a deep copy of a value. Raises ReplyError for a value that cannot be copied, such as an iterator."""
     try:
-        return copy.deepcopy(value)
+        return cast("_Value", _copy(value))
     except Exception as error:  # noqa: BLE001 - an object of a user's own raises what it likes
         raise ReplyError(
             f"{path} is {shown(value)}, which cannot be copied ({error}). Give JSON values, and bytes for blobs."
         ) from None
+
+
+def _copy(value: object) -> object:
+    """Copy dicts and lists as they are in JSON, which takes a third of the time of `deepcopy`, and all else by it."""
+    kind = value.__class__
+    if kind in _UNCHANGED:
+        return value
+    if kind is dict:
+        return {key: _copy(item) for key, item in cast("dict[object, object]", value).items()}
+    if kind is list:
+        return [_copy(item) for item in cast("list[object]", value)]
+    return copy.deepcopy(value)
 
 
 def is_whole_response(value: object) -> bool:
