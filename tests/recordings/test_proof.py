@@ -461,7 +461,7 @@ def test_a_recorder_masks_a_secret_and_warns(tmp_path: Path) -> None:
     answer = reply.text(f"Your token is {REFUSED[TOKEN]}, keep it.")
     with ConverseServer() as server, server.script(answer, reply.text("hi")) as service:
         client = create_client(endpoint_url=service.url)
-        with pytest.warns(MaskedSecretWarning) as warned, record(path):  # noqa: PT031
+        with pytest.warns(MaskedSecretWarning) as warned, record(path):  # noqa: PT031 - both calls are in one recording
             said = ask(client, "hello")
             ask(client, "again")
     assert REFUSED[TOKEN] in said
@@ -487,7 +487,7 @@ def test_an_exchange_whose_secret_cannot_be_masked_is_left_out(tmp_path: Path) -
     answers = (reply.text("hi"), reply.text(packed), reply.text("bye"))
     with ConverseServer() as server, server.script(*answers) as service:
         client = create_client(endpoint_url=service.url)
-        with pytest.raises(ReplyError) as refused, record(path) as recorder:  # noqa: PT012
+        with pytest.raises(ReplyError) as refused, record(path) as recorder:  # noqa: PT012 - it is raised at the end
             for question in "abc":
                 ask(client, question)
     assert str(refused.value) == (

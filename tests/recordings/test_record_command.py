@@ -166,12 +166,12 @@ def test_an_agent_finds_it_by_what_is_exported_and_its_session_is_replayed(
 def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signal.Signals, code: int) -> None:
     def goes_on(connection: socket.socket) -> None:
         connection.sendall(STREAM + chunk(START))
-        with suppress(OSError):
+        with suppress(OSError):  # the proxy leaves in its own way
             connection.recv(1)
 
     def thinks(connection: socket.socket) -> None:
         asked.set()
-        with suppress(OSError):
+        with suppress(OSError):  # as above
             connection.recv(1)
 
     asked = threading.Event()
@@ -194,7 +194,7 @@ def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signa
 
 
 def _ask_in_vain(target: str) -> None:
-    with suppress(httpx.HTTPError):
+    with suppress(httpx.HTTPError):  # the command is stopped before it answers
         httpx.post(target, json=QUESTION)
 
 

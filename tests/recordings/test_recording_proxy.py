@@ -658,7 +658,7 @@ def breaks_by_nonsense(connection: socket.socket) -> None:
 
 def breaks_by_silence(connection: socket.socket) -> None:
     connection.sendall(STREAM + chunk(START))
-    with suppress(OSError):
+    with suppress(OSError):  # the proxy leaves in its own way
         connection.recv(1)
 
 
@@ -732,7 +732,7 @@ def test_a_body_without_a_length_gets_one(proxy: ConverseServer, path: Path) -> 
 
 
 def says_nothing(connection: socket.socket) -> None:
-    with suppress(OSError):
+    with suppress(OSError):  # as above
         connection.recv(1)
 
 
@@ -788,7 +788,7 @@ def test_a_client_that_leaves_early_leaves_the_service(proxy: ConverseServer, pa
     def goes_on(connection: socket.socket) -> None:
         connection.sendall(STREAM + chunk(START) + chunk(DELTA))
         connection.settimeout(10)
-        with suppress(ConnectionResetError):
+        with suppress(ConnectionResetError):  # to be reset counts as nothing more came
             left.put(connection.recv(1))
             return
         left.put(b"")
@@ -900,6 +900,7 @@ def test_the_service_is_asked_over_tls_and_left_over_it(
         with suppress(OSError):  # it is closed in the end
             while True:
                 connection, _ = listening.accept()
+                # One of the two ends first.
                 with suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
                     secure.settimeout(10)
                     secure.sendall(STREAM + chunk(START))
