@@ -247,17 +247,6 @@ def check_beginning(events: Iterable[Mapping[str, Any]]) -> StreamOrder:
     return order
 
 
-def diagram() -> str:
-    """Return ORDER as a Mermaid state diagram, for the docs."""
-    lines = ["stateDiagram-v2", f"    [*] --> {START}"]
-    for state, moves in ORDER.items():
-        for target in dict.fromkeys(moves.values()):
-            label = ", ".join(name for name, to in moves.items() if to == target)
-            lines.append(f"    {state} --> {target}: {label}")
-    lines += [f"    any --> {FAILED}: an exception frame", f"    {FINISHED} --> [*]", f"    {FAILED} --> [*]"]
-    return "\n".join(lines)
-
-
 def _members(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     members = event[name]
     if not isinstance(members, Mapping):
