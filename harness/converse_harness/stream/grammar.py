@@ -21,8 +21,8 @@ The code below follows four rules:
    reasoning; metadata is last.
 4. The table does not check values. Other code checks whether a stop reason fits, or whether a tool input is JSON.
 
-To add an event or a kind of block: add its row, run the tests, and look at the diagram in the docs, which is generated
-from the table.
+To add an event or a kind of block: add its row and run the tests. The test that then fails has the new diagram for
+docs/architecture.md.
 """
 
 from __future__ import annotations
