@@ -45,6 +45,7 @@ from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, d
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests, converse_responses, stream_events
 from tests.recordings.planted import FORMS, MASKED, REFUSED, SECRET_PARTS, in_zip
+from tests.recordings.planting import readings
 
 Make = Callable[[str], Any]
 """A value that has a text somewhere."""
@@ -184,24 +185,6 @@ sampled = pytest.mark.parametrize(
 )
 
 # What is on disk
-
-
-def readings(text: str) -> set[bytes]:
-    """The bytes that are somewhere in whatever holds a text: as it is, or in an encoding, or in base64 twice."""
-    raw = text.encode()
-    found = {raw, raw.hex().encode(), text.encode("utf-16-le"), quote(text, safe="").encode()}
-    found.add("".join(f"\\u{ord(each):04x}" for each in text).encode())
-    once = set(_base64_of(raw))
-    return found | once | {twice for each in once for twice in _base64_of(each)}
-
-
-def _base64_of(raw: bytes) -> Iterator[bytes]:
-    """What is in any base64 of something with these bytes in it, wherever they begin."""
-    for before in range(3):
-        encoded = base64.b64encode(bytes(before) + raw)
-        whole = (before + len(raw)) * 8 // 6
-        yield encoded[(before * 8 + 5) // 6 : whole]
-        yield base64.urlsafe_b64encode(bytes(before) + raw)[(before * 8 + 5) // 6 : whole]
 
 
 def on_disk(folder: Path) -> bytes:
