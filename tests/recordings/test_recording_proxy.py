@@ -47,12 +47,11 @@ from converse_harness.server.mounts import ServerFake
 from converse_harness.server.upstream import Upstream
 from converse_harness.stream.events import encode_event
 from tests.certificates import certificate
+from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
 from tests.server.peers import Raw, Raw2, eventually, question
 
-KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
 CLIENT_KEY, CLIENT_SECRET = "AKIDOFACLIENT", "the-secret-of-a-client"
-REGION = "eu-central-1"
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
 MODEL = "amazon.nova-lite-v1:0"
 ARN = "arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc"
@@ -63,10 +62,7 @@ Make = Callable[[str], Any]
 @pytest.fixture(autouse=True)
 def _developer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of somebody who has access to Bedrock."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    give_access(monkeypatch)
 
 
 @pytest.fixture
