@@ -7,8 +7,6 @@ uv installs no release of another project that is newer than the day in pyprojec
 import datetime as dt
 import os
 import shutil
-import tarfile
-import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -50,11 +48,6 @@ REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """Clients of the matrix; boto3 comes with each."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
-ENTRY_POINTS = (
-    "converse = converse_harness.plugin",
-    "converse = converse_strategies.entry:register",
-    "converse-harness = converse_harness.cli:main",
-)
 FLOOR_SUITES = (
     "tests/unit",
     "tests/intercept",
@@ -337,31 +330,7 @@ def dist(session: nox.Session) -> None:
     for old in folder.glob("converse_harness-*"):
         old.unlink()
     session.run("python", "-m", "build", "--installer", "uv", "--outdir", str(folder), silent=True)
-    (wheel,) = folder.glob("*.whl")
-    (sdist,) = folder.glob("*.tar.gz")
-    packages = ("converse_harness", "converse_strategies")
-    about = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-        entry_points = archive.read(f"{about}/entry_points.txt").decode()
-    with tarfile.open(sdist) as sources:
-        sent = {name.partition("/")[2] for name in sources.getnames()}
-    api = "converse_harness/server/control/openapi.json"
-    pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
-    helpers = (f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
-    needed = {f"{about}/licenses/LICENSE", api, *helpers, *pages}
-    needed |= {f"{package}/{name}" for package in packages for name in ("py.typed", "__init__.pyi")}
-    problems = [
-        *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
-        *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in (*packages, about)),
-        *(f"the wheel's entry points lack {line!r}" for line in ENTRY_POINTS if line not in entry_points.splitlines()),
-        *(
-            f"{name} is missing from the sdist"
-            for name in sorted({"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"} - sent)
-        ),
-    ]
-    if problems:
-        session.error("; ".join(problems))
+    session.run("python", "-m", "tests.house.dist", str(folder))
 
 
 @nox.session(venv_backend="none")

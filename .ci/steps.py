@@ -86,7 +86,7 @@ class Step:
     def stop(self) -> None:
         """End everything that the step started."""
         if group := self.group:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # nothing of it is left
                 os.killpg(group, signal.SIGTERM)
                 time.sleep(2)
                 os.killpg(group, signal.SIGKILL)

@@ -245,6 +245,7 @@ def _blobs(shape: bedrock.Shape) -> Strategy:
 
 def _timestamps(shape: bedrock.Shape) -> Strategy:
     """UTC times from 2000 to 2099 in whole milliseconds, because timestamps are rounded to milliseconds in JSON."""
+    # hypothesis takes the bounds without a zone.
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
     return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 

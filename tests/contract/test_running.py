@@ -40,7 +40,7 @@ def asks_again(target: Target) -> Outcome:
     while True:
         try:
             list(asked(target))
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - the subject is code that swallows everything
             continue
 
 
@@ -223,7 +223,7 @@ def test_an_outcome_that_is_wrong_is_no_error_of_the_consumer() -> None:
 
 def test_url_and_environ_are_those_of_the_server() -> None:
     with BotoFake() as fake, pytest.raises(ReplyError) as raised:
-        Target(fake, "Converse").url  # noqa: B018
+        Target(fake, "Converse").url  # noqa: B018 - to read it raises
     assert str(raised.value) == (
         'target.url: a fake behind the transport "boto" has none. Say `transport = "server"` in the contract; the '
         "consumer is "

@@ -91,7 +91,7 @@ def as_kept(answer: Reply, path: str) -> bytes:
     """What the call of a client of httpx holds afterwards, without times."""
     with HttpxFake(unused="allow") as fake, httpx.Client(transport=fake.httpx_transport) as client:
         fake.script(answer)
-        with suppress(httpx.TransportError, ValueError):
+        with suppress(httpx.TransportError, ValueError):  # a fault of the reply; what is kept of it is compared
             client.post(f"{BEDROCK}{path}", content=BODY)
         (call,) = fake.calls
         response = call.response and asdict(call.response)

@@ -52,7 +52,7 @@ class Interrupter:
         gc.disable()  # it would run finalizers of something else, and they would be interrupted
         sys.settrace(self)
         try:
-            with suppress(KeyboardInterrupt):
+            with suppress(KeyboardInterrupt):  # the interrupt of this class
                 act(fake)
         finally:
             sys.settrace(previous)

@@ -19,7 +19,7 @@ import botocore.session
 import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
-from converse_harness.intercept import children
+from converse_harness.intercept import children, pools
 from converse_harness.intercept.children import CLOSED_PORT_URL, away_from_bedrock
 from converse_harness.intercept.clients import ENDPOINTS, is_loopback
 
@@ -45,7 +45,7 @@ def ask() -> str:
     )
     try:
         client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hello"}]}])
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - its name is the answer
         return f"{type(error).__name__}: {error}"
     return "answered"
 
@@ -146,6 +146,13 @@ def test_a_child_started_after_the_fake_closed_is_free() -> None:
         pass
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
+
+
+def test_a_fake_does_not_open_if_it_cannot_tell_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pools, "_told", str(tmp_path / "no such folder" / "told"))
+    with pytest.raises(FileNotFoundError, match="no such folder"), fake_converse():
+        raise AssertionError("it is open")
+    assert not pools._closed
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def path(operation: str) -> str:
 
 def read_httpx(client: httpx.Client, url: str, answer: Reply) -> Reached:
     with (
-        suppress(httpx.TransportError),
+        suppress(httpx.TransportError),  # that no answer came is what it reached
         client.stream("POST", url, content=BODY, timeout=patience(answer)) as response,
     ):
         return reached(response.status_code, response.headers.multi_items(), response.iter_raw())
@@ -135,7 +135,7 @@ def through_asgi(answer: Reply, operation: str) -> Reached:
         app = ConverseApp(answer)
         scope: Message = {"type": "http", "method": "POST", "path": path(operation), "headers": []}
         asyncio.get_running_loop().call_later(patience(answer), left.set)
-        with suppress(ConnectionAbortedError):
+        with suppress(ConnectionAbortedError):  # how the application breaks an answer
             await app({**scope, "raw_path": path(operation).encode()}, receive, send)
 
     asyncio.run(run())

@@ -265,7 +265,7 @@ async def over_streams(service: Service) -> AsyncIterator[Callable[[], Any]]:
 
     yield ask
     writer.close()
-    with suppress(BlockedConnection, OSError):
+    with suppress(BlockedConnection, OSError):  # that of the write before
         await writer.wait_closed()
 
 
@@ -274,7 +274,7 @@ async def asks_twice(over: Any, service: Service) -> None:
         ask = await stack.enter_async_context(over(service))
         await ask()
         assert len(service.got) == 1
-        with failing(), suppress(BlockedConnection, aiohttp.ClientError, OSError):
+        with failing(), suppress(BlockedConnection, aiohttp.ClientError, OSError):  # `failing` sees what matters
             await ask()
         assert len(service.got) == 1
 

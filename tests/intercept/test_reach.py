@@ -49,7 +49,7 @@ def test_a_client_reaches_the_fake_that_it_is_aimed_at(
 def test_under_a_server_alone_bedrock_itself_is_refused_and_the_test_told(
     server: ConverseServer, make_client: Client, question: dict[str, Any], network: list[tuple[str, Any]]
 ) -> None:
-    swallowed = suppress(BlockedConnection)
+    swallowed = suppress(BlockedConnection)  # the server reports it all the same
     with pytest.raises(BlockedConnection, match=r"endpoint_url=fake\.url"), server.script(), swallowed:
         make_client().converse(**question)
     assert [event for event, args in network if event == "socket.getaddrinfo"] == []

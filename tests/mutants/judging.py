@@ -76,7 +76,7 @@ class Workplace:
         try:
             output, _ = process.communicate(timeout=limit)
         finally:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # nobody is left of the group
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         return subprocess.CompletedProcess(process.args, process.returncode, output)

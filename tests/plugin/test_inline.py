@@ -1,6 +1,7 @@
 """`--converse-record=inline`: a session is recorded into the test itself."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -145,6 +146,20 @@ def test_a_file_that_was_changed_meanwhile_is_not_edited(upstream: Upstream) -> 
         ]
     )
     assert read(upstream) == f"{code}# changed\n"
+    assert upstream.files == ["test_a/test_trip.jsonl"]
+
+
+def test_a_recording_that_cannot_be_removed_is_named(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    write(upstream, HEAD + TEST)
+    result = upstream.record(mode="inline")
+    result.stdout.fnmatch_lines(
+        ["converse-harness: test_a.py::test_trip stays a recording: *cannot be removed (Permission denied). Remove it*"]
+    )
+    assert "converse.script(" in read(upstream)
     assert upstream.files == ["test_a/test_trip.jsonl"]
 
 

@@ -46,6 +46,7 @@ recorded = pytest.mark.converse_recording
 def through_boto(planted):
     client = boto3.client("bedrock-runtime", config=CONFIG)
     for each in planted:
+        # Planted answers may be errors or broken; the subject is where they are written.
         with suppress(botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError, ValueError):
             answer = getattr(client, operation_of(each))(**arguments_of(each))
             stream = answer.get("stream", answer.get("body"))

@@ -45,6 +45,7 @@ from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, d
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests, converse_responses, stream_events
 from tests.recordings.planted import FORMS, MASKED, REFUSED, SECRET_PARTS, in_zip
+from tests.recordings.planting import readings
 
 Make = Callable[[str], Any]
 """A value that has a text somewhere."""
@@ -184,24 +185,6 @@ sampled = pytest.mark.parametrize(
 )
 
 # What is on disk
-
-
-def readings(text: str) -> set[bytes]:
-    """The bytes that are somewhere in whatever holds a text: as it is, or in an encoding, or in base64 twice."""
-    raw = text.encode()
-    found = {raw, raw.hex().encode(), text.encode("utf-16-le"), quote(text, safe="").encode()}
-    found.add("".join(f"\\u{ord(each):04x}" for each in text).encode())
-    once = set(_base64_of(raw))
-    return found | once | {twice for each in once for twice in _base64_of(each)}
-
-
-def _base64_of(raw: bytes) -> Iterator[bytes]:
-    """What is in any base64 of something with these bytes in it, wherever they begin."""
-    for before in range(3):
-        encoded = base64.b64encode(bytes(before) + raw)
-        whole = (before + len(raw)) * 8 // 6
-        yield encoded[(before * 8 + 5) // 6 : whole]
-        yield base64.urlsafe_b64encode(bytes(before) + raw)[(before * 8 + 5) // 6 : whole]
 
 
 def on_disk(folder: Path) -> bytes:
@@ -461,7 +444,7 @@ def test_a_recorder_masks_a_secret_and_warns(tmp_path: Path) -> None:
     answer = reply.text(f"Your token is {REFUSED[TOKEN]}, keep it.")
     with ConverseServer() as server, server.script(answer, reply.text("hi")) as service:
         client = create_client(endpoint_url=service.url)
-        with pytest.warns(MaskedSecretWarning) as warned, record(path):  # noqa: PT031
+        with pytest.warns(MaskedSecretWarning) as warned, record(path):  # noqa: PT031 - both calls are in one recording
             said = ask(client, "hello")
             ask(client, "again")
     assert REFUSED[TOKEN] in said
@@ -487,7 +470,7 @@ def test_an_exchange_whose_secret_cannot_be_masked_is_left_out(tmp_path: Path) -
     answers = (reply.text("hi"), reply.text(packed), reply.text("bye"))
     with ConverseServer() as server, server.script(*answers) as service:
         client = create_client(endpoint_url=service.url)
-        with pytest.raises(ReplyError) as refused, record(path) as recorder:  # noqa: PT012
+        with pytest.raises(ReplyError) as refused, record(path) as recorder:  # noqa: PT012 - it is raised at the end
             for question in "abc":
                 ask(client, question)
     assert str(refused.value) == (

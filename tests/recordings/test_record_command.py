@@ -24,13 +24,12 @@ from converse_harness import ConverseServer, recording, reply
 from converse_harness.cli import main
 from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.read import read
+from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access
 from tests.recordings.peers import START, STREAM, body, chunk, peer
 from tests.recordings.planted import in_zip
 from tests.untraced import untraced
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
-KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
-REGION = "eu-central-1"
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
 AGENT = """
 import boto3
@@ -43,10 +42,7 @@ print([*client.converse_stream(**question)["stream"]][-2], client.converse(**que
 @pytest.fixture(autouse=True)
 def _developer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of somebody who has access to Bedrock."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    give_access(monkeypatch)
 
 
 @pytest.fixture
@@ -166,12 +162,12 @@ def test_an_agent_finds_it_by_what_is_exported_and_its_session_is_replayed(
 def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signal.Signals, code: int) -> None:
     def goes_on(connection: socket.socket) -> None:
         connection.sendall(STREAM + chunk(START))
-        with suppress(OSError):
+        with suppress(OSError):  # the proxy leaves in its own way
             connection.recv(1)
 
     def thinks(connection: socket.socket) -> None:
         asked.set()
-        with suppress(OSError):
+        with suppress(OSError):  # as above
             connection.recv(1)
 
     asked = threading.Event()
@@ -194,7 +190,7 @@ def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signa
 
 
 def _ask_in_vain(target: str) -> None:
-    with suppress(httpx.HTTPError):
+    with suppress(httpx.HTTPError):  # the command is stopped before it answers
         httpx.post(target, json=QUESTION)
 
 

@@ -48,10 +48,10 @@ from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.choices import Failed, Mode
 from converse_harness.recordings.read import read
 from tests.intercept.interrupts import each_step, interrupt_everywhere
+from tests.recordings.developer import KEY_ID, SECRET, TOKEN, give_access
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
 from tests.server.peers import eventually
 
-KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
 QUICK: dict[str, Any] = {"retries": {"total_max_attempts": 1}}
 
@@ -115,10 +115,7 @@ def _connections() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _developer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of somebody who has access to Bedrock."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    give_access(monkeypatch)
 
 
 @pytest.fixture

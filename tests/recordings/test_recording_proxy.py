@@ -47,12 +47,11 @@ from converse_harness.server.mounts import ServerFake
 from converse_harness.server.upstream import Upstream
 from converse_harness.stream.events import encode_event
 from tests.certificates import certificate
+from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
 from tests.server.peers import Raw, Raw2, eventually, question
 
-KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
 CLIENT_KEY, CLIENT_SECRET = "AKIDOFACLIENT", "the-secret-of-a-client"
-REGION = "eu-central-1"
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
 MODEL = "amazon.nova-lite-v1:0"
 ARN = "arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc"
@@ -63,10 +62,7 @@ Make = Callable[[str], Any]
 @pytest.fixture(autouse=True)
 def _developer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of somebody who has access to Bedrock."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    give_access(monkeypatch)
 
 
 @pytest.fixture
@@ -658,7 +654,7 @@ def breaks_by_nonsense(connection: socket.socket) -> None:
 
 def breaks_by_silence(connection: socket.socket) -> None:
     connection.sendall(STREAM + chunk(START))
-    with suppress(OSError):
+    with suppress(OSError):  # the proxy leaves in its own way
         connection.recv(1)
 
 
@@ -732,7 +728,7 @@ def test_a_body_without_a_length_gets_one(proxy: ConverseServer, path: Path) -> 
 
 
 def says_nothing(connection: socket.socket) -> None:
-    with suppress(OSError):
+    with suppress(OSError):  # as above
         connection.recv(1)
 
 
@@ -788,7 +784,7 @@ def test_a_client_that_leaves_early_leaves_the_service(proxy: ConverseServer, pa
     def goes_on(connection: socket.socket) -> None:
         connection.sendall(STREAM + chunk(START) + chunk(DELTA))
         connection.settimeout(10)
-        with suppress(ConnectionResetError):
+        with suppress(ConnectionResetError):  # to be reset counts as nothing more came
             left.put(connection.recv(1))
             return
         left.put(b"")
@@ -900,6 +896,7 @@ def test_the_service_is_asked_over_tls_and_left_over_it(
         with suppress(OSError):  # it is closed in the end
             while True:
                 connection, _ = listening.accept()
+                # One of the two ends first.
                 with suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
                     secure.settimeout(10)
                     secure.sendall(STREAM + chunk(START))

@@ -106,7 +106,7 @@ class Raw:
     def pour(self, part: bytes) -> None:
         """Send something again and again, until the server has enough of it."""
         end = time.monotonic() + PATIENCE
-        with suppress(BrokenPipeError, ConnectionResetError):
+        with suppress(BrokenPipeError, ConnectionResetError):  # the server has enough of it
             while time.monotonic() < end:
                 self.socket.sendall(part)
             raise AssertionError("the server takes it for ever")

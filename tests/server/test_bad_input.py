@@ -344,7 +344,7 @@ def test_a_flood_is_ended_before_it_stalls_anybody(server: ConverseServer, name:
             peer.send(b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
 
         def pour() -> None:
-            with suppress(OSError):
+            with suppress(OSError):  # the server answers, and closes
                 for _ in range(10):
                     peer.send(part)
 
@@ -374,7 +374,7 @@ def test_a_client_that_asks_and_does_not_read_is_not_heard_any_more() -> None:
         peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         peer.socket.settimeout(0.3)
         sent = 0
-        with suppress(TimeoutError):
+        with suppress(TimeoutError):  # it reads no more, as it should
             while sent < 2_000_000:
                 sent += peer.socket.send(part)
         assert sent < 2_000_000, "the server reads for ever"

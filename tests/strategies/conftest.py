@@ -76,7 +76,7 @@ def never(
         if not missing:
             raise _AllSeen
 
-    with suppress(_AllSeen):
+    with suppress(_AllSeen):  # raised above, to stop early
         draw()
     return missing
 

@@ -35,7 +35,7 @@ def test_details_of_the_cache_add_up_to_what_was_written(usage: dict[str, Any]) 
 @has_details
 def test_every_time_to_live_is_reached_and_both_together() -> None:
     for ttl in bedrock.enum("CacheTTL"):
-        usage = found(token_usages(), lambda usage: _ttls(usage) == [ttl])  # noqa: B023
+        usage = found(token_usages(), lambda usage: _ttls(usage) == [ttl])  # noqa: B023 - it is called at once
         assert usage["totalTokens"] >= usage["cacheWriteInputTokens"] >= 1
     assert found(token_usages(cached=True), lambda usage: len(_ttls(usage)) == 2)["totalTokens"] >= 2
 

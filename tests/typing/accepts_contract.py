@@ -19,8 +19,8 @@ from converse_harness.contract import (
 class TestMine(ConsumerContract):
     transport = "server"
     operation = "Converse"
-    known = {"cut_off": "later"}  # noqa: RUF012
-    errors = {KeyError: ["ThrottlingException"], "ApiError": ("ContextOverflow",)}  # noqa: RUF012
+    known = {"cut_off": "later"}  # noqa: RUF012 - as users write it
+    errors = {KeyError: ["ThrottlingException"], "ApiError": ("ContextOverflow",)}  # noqa: RUF012 - as above
     kinds = ("text",)
     time_limit = 5
     most_calls = 3

@@ -173,7 +173,7 @@ def test_botocore_meets_a_case(case: Case, client: Any) -> None:
             for _ in client.converse_stream(**asked)["stream"]:
                 pass
         if not case.stream_only:
-            with suppress(Exception):
+            with suppress(Exception):  # as above
                 client.converse(**asked)
         assert fake.calls[0].reply is not None
         assert fake.failures() == []

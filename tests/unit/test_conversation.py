@@ -482,7 +482,7 @@ def test_what_came_of_a_stream_that_broke_is_nobodys() -> None:
     with fake_converse(broken, reply.message({"text": SUNNY}, TIME), reply.text("ok")) as fake:
         chat = Chat("ConverseStream")
         came = ""
-        with suppress(EventStreamError):
+        with suppress(EventStreamError):  # the reply breaks off
             for event in chat.client.converse_stream(messages=[user({"text": "hi"})], **chat.more)["stream"]:
                 came += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
         assert came

@@ -15,7 +15,6 @@ from converse_harness.stream.grammar import (
     TEXTS,
     StreamOrder,
     check_order,
-    diagram,
     symbol,
 )
 
@@ -91,6 +90,17 @@ def test_the_fast_path_takes_what_the_table_takes_and_stays_where_it_is(state: s
             assert symbol({"contentBlockDelta": body}) in TEXTS
     assert (taken > 0) == (state in GOES_ON)
     assert StreamOrder().more_text({"contentBlockIndex": 0, "delta": {"text": "a"}, "more": 1}) is None
+
+
+def diagram() -> str:
+    """ORDER as a Mermaid state diagram, for the docs."""
+    lines = ["stateDiagram-v2", f"    [*] --> {START}"]
+    for state, moves in ORDER.items():
+        for target in dict.fromkeys(moves.values()):
+            label = ", ".join(name for name, to in moves.items() if to == target)
+            lines.append(f"    {state} --> {target}: {label}")
+    lines += [f"    any --> {FAILED}: an exception frame", f"    {FINISHED} --> [*]", f"    {FAILED} --> [*]"]
+    return "\n".join(lines)
 
 
 def test_the_diagram_shows_every_move() -> None:

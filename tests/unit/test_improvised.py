@@ -277,7 +277,7 @@ def test_a_wrong_argument_is_refused_where_it_is_written(given: Any, said: str) 
 
 def test_a_schema_without_a_value_fails_the_test_by_name() -> None:
     bad = {"type": "object", "properties": {"zip": {"type": "string", "pattern": r"\p{N}"}}, "required": ["zip"]}
-    with pytest.raises(ReplyError) as caught, fake_converse() as fake:  # noqa: PT012
+    with pytest.raises(ReplyError) as caught, fake_converse() as fake:  # noqa: PT012 - it is raised at the end
         fake.improvise()
         with pytest.raises(ClientError, match="no input is improvised for the tool 'post'"):
             Loop(toolConfig=offered({"post": bad})).run()
@@ -289,7 +289,7 @@ def test_a_schema_without_a_value_fails_the_test_by_name() -> None:
 
 def test_a_forced_tool_that_is_not_offered_is_named() -> None:
     said = "toolChoice names the tool 'pay', and the request offers get_weather, book, now"
-    with pytest.raises(ReplyError, match=said), fake_converse(rules="off") as fake:  # noqa: PT012
+    with pytest.raises(ReplyError, match=said), fake_converse(rules="off") as fake:  # noqa: PT012 - it is raised at the end
         fake.improvise()
         with pytest.raises(ClientError):
             Loop(CLAUDE, toolConfig=offered(THREE, tool={"name": "pay"})).run()
@@ -301,14 +301,14 @@ def test_a_forced_tool_that_is_not_offered_is_named() -> None:
     [("{", "is not JSON: "), ({"type": "integer", "minimum": 2, "maximum": 1}, "#/minimum: no number is found")],
 )
 def test_an_output_without_a_value_is_named(schema: object, said: str) -> None:
-    with pytest.raises(ReplyError, match=said), fake_converse(rules="off") as fake:  # noqa: PT012
+    with pytest.raises(ReplyError, match=said), fake_converse(rules="off") as fake:  # noqa: PT012 - it is raised at the end
         fake.improvise()
         with pytest.raises(ClientError):
             Loop(CLAUDE, outputConfig=output(schema)).run()
 
 
 def test_the_rules_hold_for_what_is_asked() -> None:
-    with pytest.raises(RefusedRequest), fake_converse() as fake:  # noqa: PT012
+    with pytest.raises(RefusedRequest), fake_converse() as fake:  # noqa: PT012 - it is raised at the end
         fake.improvise()
         with pytest.raises(ClientError):
             Loop().run("  ")

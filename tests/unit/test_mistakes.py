@@ -68,7 +68,7 @@ def test_a_case_stands_for_its_replies() -> None:
 
 
 def test_a_function_with_any_attribute_stays_a_function() -> None:
-    made: Any = lambda call: reply.text("a")  # noqa: E731
+    made: Any = lambda call: reply.text("a")  # noqa: E731 - it gets an attribute
     made.replies = (reply.text("b"),)
     fake = Fake(made)
     assert [slot.source for _, slot in fake.endpoint.script.slots()] == [made]

@@ -467,7 +467,7 @@ def test_a_shape_that_contains_itself(own_shape: Callable[..., Callable[[Any], l
     [
         (datetime(2025, 1, 2, tzinfo=UTC), True),
         (datetime(2025, 1, 2, tzinfo=timezone(timedelta(hours=2))), True),
-        (datetime(2025, 1, 2), False),  # noqa: DTZ001
+        (datetime(2025, 1, 2), False),  # noqa: DTZ001 - that it has no zone is the mistake
         ("2025-01-02T00:00:00Z", False),
         (0, False),
     ],

@@ -34,7 +34,7 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):
+        with suppress(OSError):  # somebody has removed the file already
             if path.read_text(encoding="utf-8") == text:  # otherwise it is that of another server
                 path.unlink()
 
@@ -42,7 +42,7 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
 def forget(path: Path | None) -> None:
     """Remove the file of an earlier server that was killed, so that nobody takes it for that of this one."""
     if path is not None:
-        with suppress(OSError):
+        with suppress(OSError):  # there is none; one that cannot be removed cannot be replaced, and that is an error
             path.unlink()
 
 
@@ -54,7 +54,7 @@ def when_stdin_closes(tell: Callable[[], None]) -> threading.Event:
     closed = threading.Event()
 
     def read() -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # an input that cannot be read is closed as well
             while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter exits
                 pass
         closed.set()

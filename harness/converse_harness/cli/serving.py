@@ -143,7 +143,7 @@ def _refused(call: Call) -> str:
     """The error that the client received instead of a reply."""
     said = ""
     if call.answered.taken:
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(ValueError, KeyError, TypeError):  # a broken body contains no message
             said = f": {json.loads(call.answered.taken.data[0])['message']}"
     if call.refusal is not None:
         return f"REFUSED {call.status} {call.refusal.rule.name}{said}"

@@ -115,7 +115,8 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        with suppress(OSError):  # one write for the whole line, before the program receives the refusal
+        # One write for the whole line, before the program receives the refusal, which it gets in any case.
+        with suppress(OSError):
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)
@@ -164,14 +165,14 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
     """Copy bytes in both directions until both ends are closed. Bytes that were read with the head are sent first."""
 
     def upward() -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # one end has closed the connection
             while piece := buffered.read1(_LIMIT):
                 remote.sendall(piece)
             remote.shutdown(socket.SHUT_WR)
 
     thread = threading.Thread(target=upward, daemon=True)
     thread.start()
-    with suppress(OSError):
+    with suppress(OSError):  # as above
         while piece := remote.recv(_LIMIT):
             client.sendall(piece)
         client.shutdown(socket.SHUT_RDWR)

@@ -258,7 +258,7 @@ def _end() -> None:
     for each in _running.values():
         each.held.close()
     if os.getpid() == _owner:
-        with suppress(OSError):
+        with suppress(OSError):  # no child has reported anything
             os.unlink(_reports)
 
 

@@ -69,10 +69,11 @@ def tell(closed: bool) -> None:
 def _write(path: str) -> None:
     from contextlib import suppress
 
-    with suppress(OSError):
-        if _closed:
+    if _closed:
+        with suppress(FileExistsError):  # another error is raised: the workers would not be blocked
             open(path, "xb").close()
-        else:
+    else:
+        with suppress(OSError):  # there is none; if it stays, the workers are still blocked
             os.unlink(path)
 
 
@@ -92,7 +93,7 @@ def _forget(path: str, process: int) -> None:
     if os.getpid() == process:
         from contextlib import suppress
 
-        with suppress(OSError):
+        with suppress(OSError):  # there is none while nothing is blocked
             os.unlink(path)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
 from converse_harness.intercept.fake import Settings
@@ -25,6 +25,18 @@ from converse_harness.recordings.modes import MissingRecording, open_session, sa
 from converse_harness.recordings.redaction import Redaction
 
 
+class _RecordOptions(TypedDict):
+    """The arguments of `record` that are not settings of a Fake."""
+
+    mode: Mode
+    match: Match | MatchFunction
+    pace: float | str
+    ignore: Collection[str]
+    failed: Failed
+    upstream: str
+    redaction: Redaction | None
+
+
 class Recorder(BotoFake):
     """A fake that forwards calls to the real Bedrock. When it closes, it writes the calls and their answers to a file.
 
@@ -35,39 +47,22 @@ class Recorder(BotoFake):
 
     made_by = "record"
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        mode: Mode | str = "all",
-        match: Match | MatchFunction = "shape",
-        pace: float | str = 0.0,
-        ignore: Collection[str] = (),
-        failed: Failed | str = "aside",
-        upstream: str = "",
-        redaction: Redaction | None = None,
-        **settings: Unpack[Settings],
-    ) -> None:
+    def __init__(self, path: str | Path, options: _RecordOptions, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)
         self.path = Path(path)
         self.saved: Path | None = None
-        known: Mode = one_of("mode", mode, MODES)
+        self._options = options
         self._session = partial(
-            open_session, self.path, known, match=match, pace=pace, ignore=ignore, redaction=redaction
+            open_session,
+            self.path,
+            one_of("mode", options["mode"], MODES),
+            match=options["match"],
+            pace=options["pace"],
+            ignore=options["ignore"],
+            redaction=options["redaction"],
         )
-        self._failed: Failed = one_of("failed", failed, FAILED)
+        self._failed: Failed = one_of("failed", options["failed"], FAILED)
         self._kept = True
-        self._upstream = upstream
-        self._again = partial(
-            Recorder,
-            mode=mode,
-            match=match,
-            pace=pace,
-            ignore=ignore,
-            failed=failed,
-            upstream=upstream,
-            redaction=redaction,
-        )
 
     def fresh(self, test: str = "") -> Recorder:
         """Create a recorder with the same settings.
@@ -75,7 +70,7 @@ class Recorder(BotoFake):
         `test` is the name of a test method of a decorated class; it becomes part of the file's name.
         """
         path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
-        return self._again(path, **self._made[1])
+        return Recorder(path, self._options, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
         """Return a transport for one httpx client. It sends all requests over `inner` and records them.
@@ -98,7 +93,7 @@ class Recorder(BotoFake):
         self._kept, self.saved = False, None
         if played is not None:
             self.endpoint.script.add([played])
-        with super()._transport(), capturing(self, self._upstream):
+        with super()._transport(), capturing(self, self._options["upstream"]):
             yield
 
     def close(self) -> None:
@@ -185,14 +180,7 @@ def record(
     True
     """
     check_parentheses(path, Recorder.made_by)
-    return Recorder(
-        path,
-        mode=mode,
-        match=match,
-        pace=pace,
-        ignore=ignore,
-        failed=failed,
-        upstream=upstream,
-        redaction=redaction,
-        **settings,
+    options = _RecordOptions(
+        mode=mode, match=match, pace=pace, ignore=ignore, failed=failed, upstream=upstream, redaction=redaction
     )
+    return Recorder(path, options, **settings)

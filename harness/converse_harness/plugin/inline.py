@@ -9,7 +9,6 @@ import hashlib
 import inspect
 import unittest
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 _BOTO: Final = "boto"
 """What the user agent of boto3, botocore and aiobotocore contains."""
 
+_NOT_REMOVED: Final = "the test has its replies now, but the file cannot be removed ({problem}). Remove it yourself."
 
 __all__ = ["CannotEdit", "InlineEdit", "apply", "plan"]
 
@@ -116,9 +116,11 @@ def apply(edits: Iterable[InlineEdit], folder: Path) -> tuple[list[str], list[tu
             failed += [(edit, str(error)) for edit in several]
             continue
         for edit in several:
-            with suppress(OSError):
+            try:
                 remove_recording(Path(edit.recording), folder)
-            done.append(edit.nodeid)
+                done.append(edit.nodeid)
+            except OSError as error:
+                failed.append((edit, _NOT_REMOVED.format(problem=error.strerror or error)))
     return done, failed
 
 

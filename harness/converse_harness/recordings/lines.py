@@ -40,7 +40,7 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
         if not is_deeper(parsed, DEEPEST) and compact(parsed) == data:
             return {name: parsed}
     except (ValueError, RecursionError):
-        pass
+        pass  # it is no JSON
     return {f"{name}Text": text}
 
 
@@ -52,7 +52,7 @@ def request_members(data: bytes) -> dict[str, Any]:
             json.dumps(parsed, allow_nan=False)  # raises ValueError for NaN and infinity
             return {"request": parsed}
     except (ValueError, RecursionError):
-        pass
+        pass  # it is no JSON
     return body_members("request", data)
 
 
@@ -194,7 +194,7 @@ def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
         try:
             return {"payload": frame.payload.decode()}
         except UnicodeDecodeError:
-            pass
+            pass  # it is no text
     return {"frame": base64.b64encode(data).decode()}
 
 

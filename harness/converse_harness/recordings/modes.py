@@ -149,7 +149,7 @@ def _remove_failed(path: Path) -> None:
     if failed.is_file():
         from converse_harness.recordings.pruning import remove_recording
 
-        with suppress(OSError):
+        with suppress(OSError):  # what was recorded is saved; an old file beside it does no harm
             remove_recording(failed, failed.parent)
 
 
@@ -162,7 +162,7 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
         try:
             writer.save(other)
         except BaseException:
-            with suppress(OSError):
+            with suppress(OSError):  # the error that is raised explains more
                 other.parent.rmdir()
             raise
     except (OSError, ConverseHarnessError) as second:

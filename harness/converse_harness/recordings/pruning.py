@@ -35,7 +35,7 @@ def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
     found: dict[Path, str] = {}
     for file in _sources(root) if names else ():
         data = b""
-        with suppress(OSError):
+        with suppress(OSError):  # what cannot be read here, no test can read
             data = file.read_bytes()
         if FORMAT.encode() in data[:_BEGINNING]:
             continue  # a list that `--converse-used` wrote names them all
@@ -59,7 +59,7 @@ def _sources(root: Path) -> Iterator[Path]:
             continue
         for name in sorted(files):
             path = Path(folder, name)
-            with suppress(OSError):
+            with suppress(OSError):  # a link to nothing
                 if _SOURCES.search(name) and path.stat().st_size <= _LARGEST:
                     yield path
 
@@ -104,6 +104,6 @@ def remove_exchanges(path: Path, lines: Collection[int]) -> int:
     for each in sorted(folder.iterdir()) if folder.is_dir() else ():
         if f'"{folder.name}/{each.name}"' not in text:
             each.unlink()
-    with suppress(OSError):
+    with suppress(OSError):  # there is none, or it is not empty
         folder.rmdir()
     return len(session.exchanges) - len(kept)

@@ -74,7 +74,7 @@ def write(path: Path, content: str | bytes) -> None:
             _remove_abandoned(path.parent, os.fstat(file.fileno()).st_mtime - _ABANDONED)
         os.replace(name, path)
     except BaseException:
-        with suppress(OSError):
+        with suppress(OSError):  # the error that is raised explains more
             os.unlink(name)
         raise
 
@@ -86,6 +86,7 @@ _ABANDONED: Final = 60.0
 
 def _remove_abandoned(folder: Path, before: float) -> None:
     """Remove partial files last modified before `before`, by the file system's clock: their writers were killed."""
+    # Files that another writer removes at the same time, or that nobody may remove, do no harm.
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -111,7 +112,7 @@ def store(path: Path, lines: Sequence[Line]) -> str:
             write(place, data)
         write(path, text)
     except BaseException:
-        for place in new:
+        for place in new:  # clean up as far as possible: the error that is raised explains more
             with suppress(OSError):
                 place.unlink()
             with suppress(OSError):
@@ -157,7 +158,7 @@ else:
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
-            with suppress(OSError):
+            with suppress(OSError):  # as above; closing the folder unlocks it as well
                 fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
@@ -335,7 +336,7 @@ def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
 def _summary(reply: Reply) -> str:
     """The summary of a reply. For a complete stream, this is the summary of its message, not the number of events."""
     if isinstance(reply.body, EventsBody):
-        with suppress(StreamOrderError):
+        with suppress(StreamOrderError):  # an incomplete stream has no message
             whole = assemble(reply.body.events)
             return summarize_body(MessageBody(tuple(whole.message["content"]), whole.stop_reason))
     return reply.summary

@@ -113,7 +113,7 @@ class ConverseApp:
             await _Answer(exchange, started, leaving, send).give()
         finally:
             leaving.cancel()
-            with suppress(asyncio.CancelledError):
+            with suppress(asyncio.CancelledError):  # it was cancelled in the line above
                 await leaving
 
     def __repr__(self) -> str:
@@ -149,7 +149,7 @@ class _Answer:
             elif ends is not None:
                 raise ConnectionAbortedError(_BROKEN.format(what=ends))
             else:
-                with suppress(OSError):
+                with suppress(OSError):  # the client has everything, and may have disconnected
                     await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             reader.end("cut")  # needed if the server cancelled the answer; no effect if the answer has ended

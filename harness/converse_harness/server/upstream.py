@@ -90,7 +90,7 @@ class UpstreamAnswer:
         closing the connection would not wake this thread.
         """
         if self._wire is not None:
-            with suppress(OSError):
+            with suppress(OSError):  # the other end has closed it already
                 self._wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

@@ -146,7 +146,7 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
                 value = f'"{carrier}":{{"{member}":{_quote(text)}'
                 return f'{{"contentBlockIndex":{index},"delta":{{{value}{_ENDS[2][padding]}'.encode()
     except (LookupError, TypeError, UnicodeEncodeError):
-        pass
+        pass  # an unusual event, which the walk over the model encodes or refuses
     return None
 
 

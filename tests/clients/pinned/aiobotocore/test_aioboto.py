@@ -435,7 +435,7 @@ def test_a_thread_with_a_loop_that_outlives_its_fake_is_refused(network: list[An
     def live() -> None:
         try:
             asyncio.run(act())
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001 - the test asks for it
             results.append(error)
 
     with fake_converse():

@@ -60,7 +60,7 @@ def granian(tmp_path: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):  # then it is killed
             process.wait(LIMIT)
         with suppress(ProcessLookupError):  # nobody is left of the group
             os.killpg(process.pid, signal.SIGKILL)

@@ -67,7 +67,7 @@ class Trap:
             self._run(self._serve, server.accept()[0], wrap)
 
     def _serve(self, connection: socket.socket, wrap: bool) -> None:
-        with suppress(OSError), connection:
+        with suppress(OSError), connection:  # a client that trusts nobody leaves early; its name is noted
             talk: socket.socket = self.tls.wrap_socket(connection, server_side=True) if wrap else connection
             with talk, talk.makefile("rb") as reading:
                 while (first := reading.readline()).strip():

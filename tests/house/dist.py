@@ -1,0 +1,47 @@
+"""What is released: the wheel holds what it should and nothing else, and the sdist what the wheel is built from.
+
+`python -m tests.house.dist FOLDER`, where the folder has one of each.
+"""
+
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+from tests.house.measure import PACKAGES, ROOT
+
+ENTRY_POINTS = (
+    "converse = converse_harness.plugin",
+    "converse = converse_strategies.entry:register",
+    "converse-harness = converse_harness.cli:main",
+)
+API = "converse_harness/server/control/openapi.json"
+HELPERS = tuple(f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
+SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
+
+
+def problems(wheel: Path, sdist: Path) -> list[str]:
+    """What is missing, and what should not be there."""
+    about = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
+    with tarfile.open(sdist) as sources:
+        sent = {name.partition("/")[2] for name in sources.getnames()}
+    pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md"))
+    needed = {f"{about}/licenses/LICENSE", API, *HELPERS, *pages}
+    needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
+    known = {*PACKAGES, about}
+    return [
+        *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
+        *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in known),
+        *(f"the wheel's entry points lack {line!r}" for line in ENTRY_POINTS if line not in entry_points),
+        *(f"{name} is missing from the sdist" for name in sorted(SENT - sent)),
+    ]
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    sys.exit("; ".join(problems(wheel, sdist)) or None)
