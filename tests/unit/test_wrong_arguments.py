@@ -60,6 +60,7 @@ GOOD: dict[str, tuple[object, ...]] = {
     "guardrail_passed": ("a",),
     "json": (1,),
     "message": ({"text": "a"},),
+    "output": ({"inputTokens": 42},),
     "reasoning": ("t", "x"),
     "response": ({"output": {"message": MESSAGE}},),
     "text": ("text",),
