@@ -93,10 +93,10 @@ _ADVICE: Final[Mapping[str, Advice]] = {
 }
 
 _NOT_OVER_HTTP: Final = (
-    "The control API scripts no other operation. Give the client of that operation a double of its own, or another "
-    f"endpoint.{_IN_JSON}"
+    "The control API scripts only errors of other operations, in a `when` with the operation. For an answer give the "
+    f"client of that operation a double of its own, or another endpoint.{_IN_JSON}"
 )
-"""The advice for an operation that only Python can answer."""
+"""The advice for an operation whose output only Python can give."""
 
 _NOT_IN_THE_TABLE: Final = (
     "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
@@ -204,8 +204,9 @@ def unknown_operation(call: Call) -> UnexpectedCall:
         )
         return UnexpectedCall(text, _ADVICE["other path"])
     handled = (
-        f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
-        "   More: converse-harness docs scripting other-operations"
+        f'Answer it once: converse.on_operation("{call.operation}", {{...the members of its output...}}); or any\n'
+        f'number of times: converse.on_operation("{call.operation}", lambda call: {{...}}).'
+        "   More: converse-harness docs scripting answers-in-order"
     )
     if call.operation == "GetInferenceProfile":
         handled = (
