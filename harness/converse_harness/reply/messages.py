@@ -100,8 +100,8 @@ def message(
     stop reason `max_tokens`, the pieces of a last toolUse block may be only the beginning of its input. `strict=False`
     allows a total that does not add up, members and values that the installed botocore's model does not have (future
     ones), names that models invent, and missing required members outside the content blocks; a stream sends a block of
-    unknown type as one delta with the block's name. Raises ReplyError if AWS's model does not allow a value, or if a block cannot be
-    streamed.
+    unknown type as one delta with the block's name. Raises ReplyError if AWS's model does not allow a value, or if
+    a block cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
     'text "Let me look." + tool_use get_weather {}'
