@@ -22,6 +22,7 @@ __all__ = [
     "GuardrailSide",
     "MaskingPolicy",
     "OverflowWording",
+    "ScriptedOperation",
     "StopReason",
     "StreamException",
     "ThrottleWording",
@@ -37,6 +38,9 @@ if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stay
     def __getattr__(name):
         raise no_such_name(__name__, name, __dir__)
 
+
+ScriptedOperation: TypeAlias = Literal["Converse", "ConverseStream"]
+"""The operations that ask a model for an answer in a conversation: replies answer them."""
 
 StopReason: TypeAlias = Literal[
     "end_turn",

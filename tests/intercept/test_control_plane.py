@@ -127,7 +127,7 @@ def test_what_the_table_does_not_have_is_not_answered(operation: str, asked: dic
     with pytest.raises(UnexpectedCall) as raised, fake_converse(), pytest.raises(ClientError):
         getattr(control(), method)(**asked)
     assert str(raised.value).startswith(f"{operation} is not answered: {reason}")
-    assert f'Route it: converse.on_operation("{operation}"' in str(raised.value)
+    assert f'Answer it once: converse.on_operation("{operation}"' in str(raised.value)
     in_json = raised.value.in_json
     assert in_json.startswith(f"{operation} is not answered: {reason}")
     assert "on_operation" not in in_json
@@ -175,7 +175,7 @@ def test_a_profile_of_which_nothing_is_known_fails_with_advice(asked: str) -> No
     with pytest.raises(UnexpectedCall) as raised, fake_converse(), pytest.raises(ClientError):
         control().get_inference_profile(inferenceProfileIdentifier=asked)
     assert '@pytest.mark.converse(models={"arn:*": "us.amazon.nova-lite-v1:0"})' in str(raised.value)
-    assert 'Route it: converse.on_operation("GetInferenceProfile", lambda call:' in str(raised.value)
+    assert 'of times: converse.on_operation("GetInferenceProfile", lambda call:' in str(raised.value)
 
 
 def test_on_operation_overrides() -> None:

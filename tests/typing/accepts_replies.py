@@ -47,6 +47,13 @@ def test_scripting(converse: Fake) -> None:
     document = {"name": "policy", "source": {"text": "Twenty days."}}
     converse.script(reply.cited("You have ", "20 days", citing(document, "Twenty days"), citing(document, pages=6)))
     converse.on_operation("InvokeModel", lambda call: {"body": call.raw})
+    output = {"body": b"[1]", "contentType": "application/json"}
+    with converse.on_operation("InvokeModel", output, reply.throttled(), reply.output(output).times(2)) as answered:
+        assert answered.unused == 4
+    converse.on_operation("InvokeModel", lambda call: reply.output({"body": call.raw}).optional())
+    converse.when(operation="InvokeModel", model="*titan*").script(output, reply.throttled(), lambda call: output)
+    converse.when(lambda call: not call.body, operation="CountTokens").always({"inputTokens": 42})
+    converse.when(operation="Converse", turn=1).script(reply.text("a"), respond)
     with converse.script(reply.message({"text": "a"}, {"toolUse": {"name": "n", "input": {}}})) as scripted:
         numbers: list[int] = [call.number for call in scripted.calls]
         assert numbers

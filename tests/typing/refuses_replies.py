@@ -33,6 +33,14 @@ def test_scripting(converse: Fake) -> None:
     converse.calls.lst  # error
     converse.calls[0] = converse.calls[1]  # error
     converse.refuses(match="a")  # error
+    converse.on_operation("InvokeModel", "text")  # error
+    converse.on_operation("InvokeModel", lambda call: "text")  # error
+    converse.on_operation("InvokeModel", handler=lambda call: {})  # error
+    converse.when(operation="InvokeModel").script("text")  # error
+    converse.when(operation="Converse").script({"body": b""})  # error
+    converse.when(turn=1).always({"body": b""})  # error
+    converse.script(reply.output({}))  # error
+    reply.output("text")  # error
     converse.refuses("a", match=5)  # error
     converse.script(reply.text("a").optional(5))  # error
 

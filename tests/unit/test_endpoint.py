@@ -345,7 +345,8 @@ def test_advice_for_what_no_handler_can_answer_is_not_to_write_one(
 
 def test_a_routed_operation_is_answered_as_its_output_shape_says() -> None:
     endpoint = Endpoint()
-    endpoint.handlers["InvokeModel"] = lambda call: {"body": b'{"embedding":[1]}', "contentType": "application/json"}
+    output = {"body": b'{"embedding":[1]}', "contentType": "application/json"}
+    endpoint.script.on_operation("InvokeModel", [lambda call: output])
     exchange = endpoint.exchange(Request("POST", f"/model/{NOVA}/invoke", (), b'{"inputText":"a"}'))
     assert dict(exchange.response.headers)["Content-Type"] == "application/json"
     assert data(exchange) == b'{"embedding":[1]}'

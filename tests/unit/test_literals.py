@@ -10,6 +10,7 @@ import pytest
 from converse_harness import bedrock, literals
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import ERRORS, FAMILIES, OVERFLOWS, THROTTLES
+from converse_harness.endpoint.call import SCRIPTED
 
 TABLES: dict[str, Collection[str]] = {
     "ThrottleWording": THROTTLES,
@@ -17,6 +18,7 @@ TABLES: dict[str, Collection[str]] = {
     "GuardrailPolicy": guardrails.POLICIES,
     "GuardrailSide": guardrails.BOTH,
     "FamilyName": FAMILIES,
+    "ScriptedOperation": SCRIPTED,
 }
 """Lists that are ours."""
 

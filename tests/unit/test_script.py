@@ -150,7 +150,7 @@ NOT_HANDLED = {
 
 @pytest.mark.parametrize(("operation", "advice"), NOT_HANDLED.items(), ids=NOT_HANDLED)
 def test_an_operation_that_no_handler_can_answer_is_refused_with_what_answers_it(operation: str, advice: str) -> None:
-    with pytest.raises(ReplyError, match=f"^{re.escape(advice)}"):
+    with pytest.raises(ReplyError, match=re.escape(advice)):
         Fake().on_operation(operation, lambda call: {})
 
 

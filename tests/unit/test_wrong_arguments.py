@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from converse_harness import ConverseHarnessError, Reply, assemble, chunk, citing, faults, reply
+from converse_harness import ConverseHarnessError, Reply, ReplyError, assemble, chunk, citing, faults, reply
 
 
 class Odd:
@@ -60,6 +60,7 @@ GOOD: dict[str, tuple[object, ...]] = {
     "guardrail_passed": ("a",),
     "json": (1,),
     "message": ({"text": "a"},),
+    "output": ({"inputTokens": 42},),
     "reasoning": ("t", "x"),
     "response": ({"output": {"message": MESSAGE}},),
     "text": ("text",),
@@ -139,3 +140,59 @@ def test_a_wrong_argument_gets_a_sentence_that_names_it(name: str, place: int) -
             assert len(told) < 2500
         else:
             assert not isinstance(made, Reply) or made.summary
+
+
+def last(made: Reply) -> dict[str, int]:
+    """The usage in the last event."""
+    usage: dict[str, int] = [*made.events()][-1]["metadata"]["usage"]
+    return usage
+
+
+CACHED = {"inputTokens": 9, "outputTokens": 4, "cacheReadInputTokens": 100, "cacheWriteInputTokens": 20}
+
+
+@pytest.mark.parametrize(
+    ("usage", "problem"),
+    [
+        ({"inputTokens": 9, "outputTokens": 4, "totalTokens": 12}, "is 12: inputTokens 9 + outputTokens 4 is 13, and"),
+        (
+            {**CACHED, "totalTokens": 13},
+            "is 13: inputTokens 9 + outputTokens 4 + cacheReadInputTokens 100 + cacheWriteI",
+        ),
+        ({"totalTokens": 9}, "is 9: inputTokens and outputTokens would be estimated, and no longer add up to it"),
+        ({"inputTokens": 9, "totalTokens": 9}, "is 9: outputTokens would be estimated, and no longer add up to it"),
+    ],
+)
+def test_a_total_that_is_not_the_sum_of_its_parts_is_refused(usage: dict[str, int], problem: str) -> None:
+    makers: list[Callable[[], Reply]] = [
+        lambda: reply.text("a", usage=usage),
+        lambda: reply.tool_use("n", usage=usage),
+        lambda: reply.reasoning("a", "b", usage=usage),
+        lambda: reply.guardrail_passed("a", usage=usage),
+    ]
+    for make in makers:
+        with pytest.raises(ReplyError) as raised:
+            make()
+        assert str(raised.value).startswith(f"usage.totalTokens {problem}")
+        assert str(raised.value).endswith("reply.message(..., strict=False).")
+    assert last(reply.message({"text": "a"}, usage=usage, strict=False)) == usage
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {**CACHED, "totalTokens": 133},
+        {"inputTokens": 1, "outputTokens": 2, "cacheReadInputTokenCount": 3, "totalTokens": 6},
+        {
+            "inputTokens": 1,
+            "outputTokens": 2,
+            "cacheReadInputTokens": 3,
+            "cacheReadInputTokenCount": 3,
+            "totalTokens": 6,
+        },
+        CACHED,
+        {"inputTokens": 9},
+    ],
+)
+def test_a_total_that_adds_up_or_is_left_out_is_taken(usage: dict[str, int]) -> None:
+    assert last(reply.text("a", usage=usage)) == usage

@@ -55,10 +55,15 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[Any], object], str, tuple[str, ...]]]
     "when turn": (lambda value: Fake().when(turn=value), "when(turn=", ("one",)),
     "when operation": (lambda value: Fake().when(operation=value), "when(operation=", ()),
     "on_operation name": (lambda value: Fake().on_operation(value, lambda call: {}), "on_operation(", ()),
-    "on_operation handler": (
-        lambda value: Fake().on_operation("InvokeModel", value),
-        "on_operation('InvokeModel', ",
-        _FUNCTIONS,
+    "on_operation answer": (
+        lambda value: Fake().on_operation("ListGuardrails", value),
+        "on_operation('ListGuardrails', ",
+        ("dict", *_FUNCTIONS),
+    ),
+    "when operation script": (
+        lambda value: Fake().when(operation="ListGuardrails").script({}, value),
+        "when().script(): ",
+        ("dict", *_FUNCTIONS),
     ),
     "later hours": (lambda value: Fake().later(hours=value), "later(hours=", ("one", "half")),
     "later minutes": (lambda value: Fake().later(minutes=value), "later(minutes=", ("one", "half")),
@@ -119,7 +124,8 @@ def test_a_wrong_argument_is_named(function: str, value: str) -> None:
     else:
         said = str(raised.value)
         assert said.startswith(named), said
-        assert any(came[:20] in said for came in (repr(VALUES[value]), str(VALUES[value]), shown(VALUES[value])))
+        came = [repr(VALUES[value]), str(VALUES[value]), shown(VALUES[value]), getattr(VALUES[value], "summary", None)]
+        assert any(each[:20] in said for each in came if each)
 
 
 @pytest.mark.parametrize(

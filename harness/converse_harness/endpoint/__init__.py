@@ -18,6 +18,7 @@ from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.control_plane import ANSWERS, known_answer
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
+from converse_harness.endpoint.outputs import output_response
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.responders import Responder, each_reply
@@ -34,15 +35,12 @@ from converse_harness.errors import (
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
+from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask_headers
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
-
-Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
-"""A function that answers the calls of one operation. It returns the members of the output, or a Reply, such as an
-error."""
 
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
 """The HTTP statuses of two errors that AWS's model of Bedrock does not have."""
@@ -126,7 +124,6 @@ class Endpoint:
         self.notes: list[Note] = []
         self.expected: list[ExpectedRefusal] = []
         """The open blocks of `Fake.refuses`."""
-        self.handlers: dict[str, Handler] = {}
         self.asked: RuleRequest | None = None
         """The latest request that was held to the rules."""
         self.transport: Transport | None = transport
@@ -168,12 +165,9 @@ class Endpoint:
     def choose(self, call: Call) -> Slot | None:
         """Choose the reply for a call from the script.
 
-        Return None if the script has no reply for the call, or if a handler answers. A handler takes precedence over
-        the script, except for the operations in NAMED. A call that Bedrock would refuse gets a reply only from a
+        Return None if the script has no reply for the call. A call that Bedrock would refuse gets a reply only from a
         recording, unless `rules` is "warn" or "off".
         """
-        if call.operation in self.handlers and call.operation not in NAMED:
-            return None
         history: Sequence[Note] = ()
         if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
             call.answered.notes = history = self._changes_of_history(call)
@@ -221,7 +215,7 @@ class Endpoint:
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
 
-        If `slot` is None, the answer comes from a handler, is a default answer, or is an error.
+        If `slot` is None, it is a default answer or an error.
         """
         try:
             response = self._respond(call, slot)
@@ -240,7 +234,7 @@ class Endpoint:
     @property
     def runs_functions(self) -> bool:
         """Whether answering a call may run a function of the user."""
-        return bool(self.handlers) or self.script.runs_functions
+        return self.script.runs_functions
 
     def _request_id(self, call: Call) -> str:
         """The request id for an answer that does not come from the script."""
@@ -266,17 +260,17 @@ class Endpoint:
         if call.malformed is not None:
             self.problems.append(failure_texts.malformed_request(call))
             return self._refused(call, call.malformed, "SerializationException")
-        handler = self.handlers.get(call.operation or "")
-        if handler is not None:
-            result = handler(call)
-            if isinstance(result, Reply):
-                return self._render(call, result)
-            return operations.output_response(call.operation or "", result, self._request_id(call))
         return self._by_default(call)
 
     def _scripted(self, call: Call, slot: Slot) -> HttpResponse:
         responder = slot.responder
-        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+        result = responder if isinstance(responder, Reply | OperationOutput) else responder(call)
+        if not isinstance(result, Reply) and call.operation not in SCRIPTED:
+            output = result if isinstance(result, OperationOutput) else OperationOutput(result)
+            response = output_response(call.operation or "", output.members, self._request_id(call))
+            call.answered.output = output
+            return response
+        reply = _computed(result, slot)
         refusal = call.answered.refusal
         if refusal is not None and isinstance(reply.body, ErrorBody):  # a recording has Bedrock's own refusal
             message = str(reply.body.members.get("message", ""))
@@ -293,8 +287,9 @@ class Endpoint:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
         known = known_answer(call, self.models)
         if known is not None:
-            return operations.output_response(call.operation or "", known, self._request_id(call))
-        if call.operation in SCRIPTED or any(queue.answers(call) for queue in self.script.recordings):
+            return output_response(call.operation or "", known, self._request_id(call))
+        recorded = any(queue.answers(call) for queue in self.script.recordings)
+        if recorded or call.operation in SCRIPTED or self.script.for_operation(call.operation):
             error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
             error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
@@ -311,8 +306,7 @@ class Endpoint:
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
         reply.check_sendable(self.transport)
-        if call.operation in NAMED:
-            check_answer(call.operation, reply)
+        check_answer(call.operation, reply)
         call.answered.reply = reply
         model = call.stands_for if self.replacing is None else self.replacing.answers_as(call)
         response = self._renderer.render(reply, Occasion(self.seed, place, call, model))

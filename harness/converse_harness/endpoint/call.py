@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
 from converse_harness.reply.body import summarize_block
+from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask
 from converse_harness.stream.assemble import Response, assemble
@@ -77,6 +78,8 @@ class Answered:
 
     status: int = 0
     reply: Reply | None = None
+    output: OperationOutput | None = None
+    """The scripted answer if it is no Reply but the output of another operation than Converse."""
     response: Response | None = None
     taken: SentChunks = field(default_factory=SentChunks)
     outcome: CallOutcome = "still running"
@@ -262,7 +265,8 @@ class Call:
         """The answer in a few words; empty if there was no answer."""
         if self.answered.passed_on is not None:
             return self.answered.passed_on().summary
-        return self.answered.reply.summary if self.answered.reply is not None else ""
+        answer = self.answered.reply or self.answered.output
+        return answer.summary if answer is not None else ""
 
     @property
     def events(self) -> Sequence[SentEvent]:

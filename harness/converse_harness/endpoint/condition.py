@@ -10,9 +10,9 @@ from inspect import isasyncgenfunction, iscoroutinefunction
 from operator import attrgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
-from converse_harness import bedrock
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.outputs import ANSWERED, check_operation
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
@@ -50,7 +50,7 @@ _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operation with its own kind of answer. A scripted reply answers it only in a `when` that names the operation.
+    """An operation with its own kind of answer. A scripted reply answers it only where the operation is named.
 
     `answers` returns whether a reply can answer the operation; `otherwise` is the advice if the reply cannot.
     """
@@ -64,7 +64,7 @@ NAMED: Final[Mapping[str, Named]] = {
         lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
         Advice(
             "only an error before the stream or a connection failure can, reply.throttled() for instance. For a "
-            'number of your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+            'number of your own give the output: {"inputTokens": 42}.',
             'only an error before the stream or a connection failure can, {"throttled": true} for instance.',
         ),
     ),
@@ -72,13 +72,24 @@ NAMED: Final[Mapping[str, Named]] = {
         operations.can_apply,
         Advice(
             "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error "
-            "before the stream or a connection failure. For an answer of your own use "
-            'on_operation("ApplyGuardrail", lambda call: {...the members of its output...}).',
+            "before the stream or a connection failure. For an answer of your own give the members of the output, as "
+            "a dict.",
             'only what a guardrail does can, {"guardrail_blocked": true} for instance, with its trace; or an error '
             "before the stream or a connection failure.",
         ),
     ),
 }
+
+
+_OTHERS: Final = Named(
+    NAMED["CountTokens"].answers,
+    Advice(
+        "only an error before the stream or a connection failure can, reply.throttled() for instance; or the members "
+        "of its output, as a dict.",
+        NAMED["CountTokens"].otherwise.json,
+    ),
+)
+"""The operations without a default answer."""
 
 
 def is_async(function: object) -> bool:
@@ -89,9 +100,11 @@ def is_async(function: object) -> bool:
 
 def check_answer(operation: str | None, reply: Reply) -> None:
     """Raise ReplyError if the operation has its own kind of answer and the reply is of another kind."""
-    named = NAMED.get(operation or "")
+    if operation is None or operation in SCRIPTED:
+        return
+    named = NAMED.get(operation, _OTHERS)
     recorded = reply.recorded is not None and reply.recorded.operation == operation
-    if named is not None and not recorded and not named.answers(reply):
+    if not recorded and not named.answers(reply):
         raise ReplyError(f"{reply.summary} cannot answer {operation}: ", named.otherwise)
 
 
@@ -128,13 +141,11 @@ class Condition:
             )
         if self.turn is not None and (type(self.turn) is not int or self.turn < 1):
             raise ReplyError(f"when(turn={self.turn!r}): a whole number; the first answer of a conversation is turn 1.")
-        if self.operation is not None and self.operation not in (*SCRIPTED, *NAMED):
-            raise ReplyError(
-                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}.",
-                Advice(" For an operation that is not scripted use on_operation().", ""),
+        if self.operation is not None and self.operation not in SCRIPTED:
+            allowed = (
+                f"one of {', '.join((*SCRIPTED, *NAMED))}; with an error, any operation of {' and '.join(ANSWERED)}."
             )
-        if self.operation in NAMED:
-            bedrock.operation(self.operation)  # raises NotInModel if the installed botocore lacks the operation
+            check_operation(self.operation, f"when(operation={self.operation!r}): ", allowed)
         tests = {name: _test(name, given[name]) for name in _SUBJECTS if name in given}
         object.__setattr__(self, "_tests", tests)
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
+from converse_harness.endpoint.outputs import ANSWERED, no_handler
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
@@ -29,9 +29,6 @@ _ROWS: Final = 50
 
 A transcript lists every call.
 """
-
-_ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
-"""The services whose operations `on_operation` can answer."""
 
 _IN_JSON: Final = "   More: converse-harness docs control-api what-fails-a-test"
 
@@ -96,10 +93,10 @@ _ADVICE: Final[Mapping[str, Advice]] = {
 }
 
 _NOT_OVER_HTTP: Final = (
-    "The control API scripts no other operation. Give the client of that operation a double of its own, or another "
-    f"endpoint.{_IN_JSON}"
+    "The control API scripts only errors of other operations, in a `when` with the operation. For an answer give the "
+    f"client of that operation a double of its own, or another endpoint.{_IN_JSON}"
 )
-"""The advice for an operation that only Python can answer."""
+"""The advice for an operation whose output only Python can give."""
 
 _NOT_IN_THE_TABLE: Final = (
     "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
@@ -113,16 +110,38 @@ def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
     missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
-    slots = [slot for _, slot in script.slots()]
+    queues = script.for_operation(call.operation)
+    if call.operation not in SCRIPTED and queues:
+        return _unexpected_operation(script, call, [slot for queue in queues for slot in queue.slots])
+    queues = queues or script.recordings
+    slots = [slot for queue in queues for slot in queue.slots]
     if not slots:
         first, advice = f"call {call.number} has no reply: nothing is scripted.", "nothing scripted"
-    elif script.whens and not script.ordered.slots and not any(slot.used_by for slot in slots):
+    elif queues[0].condition and not script.ordered.slots and not any(slot.used_by for slot in slots):
         first, advice = f"call {call.number} has no reply: no condition matches.", "no condition met"
     elif call.attempt > 1:
         first, advice = f"call {call.number} has no reply left.", "retry"
     else:
         first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), _ADVICE[advice])
+
+
+def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> UnexpectedCall:
+    """Return the error for a call of another operation than Converse, of which every answer is used or does not fit."""
+    if any(slot.used_by for slot in slots):
+        first = f"call {call.number}, {call.operation}, has no answer left."
+    else:
+        first = f"call {call.number}, {call.operation}, has no answer: no condition matches."
+    if call.attempt > 1:
+        advice = _ADVICE["retry"]
+    else:
+        advice = Advice(
+            f'Add an answer: converse.on_operation("{call.operation}", ..., {{...}}). A function of the call answers\n'
+            f'any number of calls: converse.on_operation("{call.operation}", lambda call: {{...}}).'
+            "   More: converse-harness docs scripting answers-in-order",
+            _NOT_OVER_HTTP,
+        )
+    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), advice)
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedCall:
@@ -179,14 +198,15 @@ def unknown_operation(call: Call) -> UnexpectedCall:
     """The error for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
         text = mask(
-            f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
+            f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
             f"{_arrived([call])}\n\n{_near_path(call.request.target)}"
             "Look at the endpoint URL that the client was given: "
         )
         return UnexpectedCall(text, _ADVICE["other path"])
     handled = (
-        f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
-        "   More: converse-harness docs scripting other-operations"
+        f'Answer it once: converse.on_operation("{call.operation}", {{...the members of its output...}}); or any\n'
+        f'number of times: converse.on_operation("{call.operation}", lambda call: {{...}}).'
+        "   More: converse-harness docs scripting answers-in-order"
     )
     if call.operation == "GetInferenceProfile":
         handled = (
@@ -210,35 +230,6 @@ def _near_path(target: str) -> str:
     known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
     close = nearest(last.replace("_", "-").lower(), known)
     return f"The path of {known[close]} ends in /{close}, and this one in /{last}.\n" if close else ""
-
-
-def no_handler(operation: str) -> str | None:
-    """Return the reason why `on_operation` cannot answer an operation, and an alternative.
-
-    Return None if the operation is unknown, or if `on_operation` can answer it.
-    """
-    service = bedrock.service_of(operation)
-    if service is None:
-        return None
-    described = bedrock.service(service).operation_model(operation)
-    if operation in SCRIPTED:
-        return f"{operation} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
-    if described.has_event_stream_output:
-        hook = f"before-call.{described.service_model.service_id.hyphenize()}.{operation}"
-        return (
-            f"{operation} of {service} answers with a stream of events, which neither on_operation() nor botocore's "
-            f"Stubber can give. Answer it on its client, by the hook on which Stubber stands: "
-            f'client.meta.events.register("{hook}", ...)   '
-            "More: converse-harness docs scripting other-services-and-streams-of-events"
-        )
-    if service not in _ANSWERED:
-        return (
-            f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(_ANSWERED)}. "
-            f"Answer it on its client, with botocore's Stubber: "
-            f'Stubber(client).add_response("{bedrock.method_of(operation)}", {{...}})'
-            "   More: converse-harness docs scripting other-services-and-streams-of-events"
-        )
-    return None
 
 
 def recorded_no_further(call: Call) -> UnexpectedCall:

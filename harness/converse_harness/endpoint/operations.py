@@ -1,11 +1,9 @@
-"""Find the operation of a request path in AWS's model, and build the answers of ApplyGuardrail and other operations."""
+"""Find the operation of a request path in AWS's model, and build the answers of ApplyGuardrail."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -13,11 +11,10 @@ from urllib.parse import unquote
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
 from converse_harness.endpoint.call import Call
-from converse_harness.errors import ReplyError
 from converse_harness.json_values import member_of, objects_of
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.http import HttpResponse, Request, json_response
+from converse_harness.stream.http import Request
 
 
 class Route(NamedTuple):
@@ -87,41 +84,6 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
             pattern += re.escape(text) + (f"(?P<{label}>{'.+' if greedy else '[^/]+'})" if label else "")
         paths.append((http["method"], re.compile(pattern), name))
     return tuple(paths)
-
-
-def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
-    """Build a response with status 200 from an operation's output.
-
-    A payload member becomes the body, header members become headers. For an operation outside Bedrock Runtime, the body
-    is the output as JSON. Raises ReplyError if the output is not a mapping or the operation streams.
-    """
-    if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
-        raise ReplyError(
-            f"The handler of {operation} returned {output!r}; it must return the members of its output as a dict, or "
-            "a Reply."
-        )
-    if operation not in bedrock.operations():
-        return json_response(json.dumps(output, separators=(",", ":"), default=_plain).encode(), request_id)
-    described = bedrock.operation(operation)
-    if described.has_event_stream_output:
-        raise ReplyError(
-            f"{operation} answers with an event stream, which a handler cannot give yet; only Converse streams."
-        )
-    shape = described.output_shape
-    bedrock.check(shape.name, output, root=operation)
-    payload = shape.serialization.get("payload")
-    in_headers = {
-        member.serialization.get("name", name): str(output[name])
-        for name, member in shape.members.items()
-        if member.serialization.get("location") == "header" and name in output
-    }
-    response = json_response(output[payload] if payload else bedrock.to_json(shape.name, output).encode(), request_id)
-    kept = tuple((name, in_headers.pop(name, value)) for name, value in response.headers)
-    return HttpResponse(response.status, (*kept, *in_headers.items()), response.chunks)
-
-
-def _plain(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 OPERATION: Final = "ApplyGuardrail"

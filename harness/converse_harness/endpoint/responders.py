@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol, cast
 
 from converse_harness.bedrock.findings import shown
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.condition import is_async
+from converse_harness.endpoint.condition import check_answer, is_async
+from converse_harness.endpoint.outputs import check_output
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.reply.improvised import Improvised
+from converse_harness.reply.output import OperationOutput, output
 from converse_harness.reply.reply import Reply
 
 Answering = Reply | Callable[[Call], Reply]
@@ -43,6 +45,33 @@ def each_reply(responders: Iterable[object]) -> Iterator[object]:
             yield responder
 
 
+def check_answers(operation: str, answers: Iterable[object], before: str) -> list[object]:
+    """Return what answers an operation other than Converse: outputs, replies and functions; an output for each mapping.
+
+    Raises ReplyError, with `before` at the start of its text, for any other value, and for an output or a reply that
+    does not fit the operation.
+    """
+    checked: list[object] = []
+    for answer in each_reply(answers):
+        given = output(cast("Mapping[str, object]", answer)) if isinstance(answer, Mapping) else answer
+        try:
+            if isinstance(given, OperationOutput):
+                check_output(operation, given.members)
+            elif isinstance(given, Reply):
+                check_answer(operation, given)
+        except ReplyError as error:
+            raise ReplyError(before, Advice(str(error), error.in_json)) from error
+        if callable(given) and not isinstance(given, Improvised | type):
+            check_responder(given, before)
+        elif not isinstance(given, OperationOutput | Reply):
+            raise ReplyError(
+                f"{before}{shown(given)} does not answer {operation}. Give the members of its output as a dict, a "
+                "reply that is an error, or a plain function of the call that returns one of these: lambda call: {...}."
+            )
+        checked.append(given)
+    return checked
+
+
 def check_responder(responder: Any, before: str) -> None:
     """Raise ReplyError, with `before` at the start of its text, unless the value is a Reply or a function of a call."""
     if is_async(responder):
@@ -65,6 +94,11 @@ def check_responder(responder: Any, before: str) -> None:
 def _instead(given: object) -> str:
     if isinstance(given, str):
         return f" For the model's text: reply.text({shown(given)})."
+    if isinstance(given, Mapping | OperationOutput):
+        return (
+            ' The members of an output answer another operation: converse.on_operation("InvokeModel", {...}), or '
+            'converse.when(operation="InvokeModel").script({...}).'
+        )
     if isinstance(given, list | tuple):
         return " The replies are arguments of their own: write a star before the list, *replies."
     return ""
@@ -79,7 +113,7 @@ def check_endless(responders: Iterable[object], by: str) -> None:
     if len(responders) != 1:
         raise ReplyError(f"{start}these are {len(responders)} replies; any number of calls has one answer.")
     (responder,) = responders
-    if isinstance(responder, Reply | Improvised):
+    if isinstance(responder, Reply | Improvised | OperationOutput):
         if responder.uses > 1:
             raise ReplyError(
                 f"{start}{responder.summary}: any number of calls gets this answer. ",

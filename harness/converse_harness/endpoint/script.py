@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.condition import NAMED, Condition, check_answer
-from converse_harness.endpoint.responders import Answering, check_endless, check_responder, each_reply
+from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.outputs import Handler
+from converse_harness.endpoint.responders import Answering, check_answers, check_endless, check_responder, each_reply
 from converse_harness.errors import DamagedData
 from converse_harness.reply.improvised import Improvised
+from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
 
 
@@ -46,7 +48,7 @@ class Slot:
     None means no limit.
     """
 
-    source: Answering | Deferred
+    source: Answering | OperationOutput | Handler | Deferred
     place: str
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
@@ -54,8 +56,8 @@ class Slot:
     """Whether the test fails if this responder is not used."""
 
     @property
-    def responder(self) -> Answering:
-        """The reply, or the function that computes one. Raises DamagedData if a recorded reply cannot be built."""
+    def responder(self) -> Answering | OperationOutput | Handler:
+        """The reply, the output, or the function that computes one. Raises DamagedData for a damaged recording."""
         if isinstance(self.source, Deferred):
             self.source = self.source.make()
         return self.source
@@ -63,7 +65,7 @@ class Slot:
     @property
     def is_function(self) -> bool:
         """Whether the responder is a function that computes a reply from the call."""
-        return not isinstance(self.source, Reply | Deferred)
+        return not isinstance(self.source, Reply | Deferred | OperationOutput)
 
     @property
     def left(self) -> bool:
@@ -85,7 +87,7 @@ class Slot:
             responder = self.responder
         except DamagedData as error:
             return str(error)
-        if isinstance(responder, Reply | Improvised):
+        if isinstance(responder, Reply | Improvised | OperationOutput):
             return responder.summary
         return f"{getattr(responder, '__name__', 'function')}(call)"
 
@@ -104,6 +106,8 @@ class Queue:
     name: str
     condition: Condition | None = None
     slots: list[Slot] = field(default_factory=list[Slot])
+    title: str = ""
+    """What stands before the replies of the queue in messages; empty for the condition."""
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
     """`_functions` is the number of slots with a function. `_spent` is the number of exhausted slots at the start. Both
@@ -118,20 +122,28 @@ class Queue:
         queue's calls, and for an endless one that has a number of uses.
         """
         added: list[Slot] = []
-        responders = [*each_reply(responders)]
+        before = f"{by}: " if by else ""
+        other = self.operation
+        responders = [*each_reply(responders)] if other is None else check_answers(other, responders, before)
         if endless:
             check_endless(responders, by)
         for responder in responders:
-            check_responder(responder, f"{by}: " if by else "")
-            if self.condition is not None and isinstance(responder, Reply):
-                check_answer(self.condition.operation, responder)
-            uses = None if endless else responder.uses if isinstance(responder, Reply | Improvised) else 1
+            if other is None:
+                check_responder(responder, before)
+            counted = responder if isinstance(responder, Reply | Improvised | OperationOutput) else None
+            uses = None if endless else 1 if counted is None else counted.uses
             place = f"{self.name}.{len(self.slots) + len(added)}"
-            required = not (isinstance(responder, Reply | Improvised) and responder.may_be_unused)
+            required = counted is None or not counted.may_be_unused
             added.append(Slot(cast("Answering", responder), place, uses, required=required))
         self.slots += added
         self._functions += sum(slot.is_function for slot in added)
         return added
+
+    @property
+    def operation(self) -> str | None:
+        """The operation of the queue's calls if it is neither Converse nor ConverseStream; otherwise None."""
+        named = None if self.condition is None else self.condition.operation
+        return None if named in SCRIPTED else named
 
     def remove(self, slots: Iterable[Slot]) -> None:
         """Remove some of the queue's slots."""
@@ -147,8 +159,8 @@ class Queue:
 
     def next(self, call: Call) -> Slot | None:
         """Return the first slot that can still be used, or None if the queue cannot answer this call."""
-        named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
-        if call.malformed is not None or not (named or call.operation in SCRIPTED):
+        other = self.operation
+        if call.malformed is not None or call.operation not in (SCRIPTED if other is None else (other,)):
             return None
         if self.condition is not None and not self.condition.meets(call):
             return None
@@ -163,9 +175,8 @@ class Queue:
     def where(self, slot: Slot) -> str:
         """Return the name of the queue, as a prefix for a line of text about the slot. The prefix may be empty."""
         del slot  # all slots of this queue have the same prefix; a queue of a recording overrides this method
-        if self.condition is not None:
-            return f"{self.condition}: "
-        return f"{self.name}: " if self.name == _FALLBACK else ""
+        title = self.title or (str(self.condition) if self.condition is not None else "")
+        return f"{title}: " if title else ""
 
     def explain(self, call: Call) -> Missed | None:
         """Return the reason why the queue does not answer a call; None if the list of its slots shows the reason."""
@@ -180,14 +191,17 @@ class Queue:
 class Script:
     """All replies of a test, in queues. A call is answered by the first queue that has a reply for it.
 
-    The order of the queues is: queues with conditions, recordings, replies in order, fallback.
+    The order of the queues is: queues with conditions, queues of other operations, recordings, replies in order,
+    fallback.
     """
 
     def __init__(self) -> None:
         self.whens: list[Queue] = []
         self.recordings: list[Queue] = []
         self.ordered = Queue("script")
-        self.fallback = Queue(_FALLBACK)
+        self.fallback = Queue(_FALLBACK, title=_FALLBACK)
+        self.operations: dict[str, tuple[Queue, Queue]] = {}
+        """The queues of `on_operation` for each operation: answers in order, and the one for all other calls."""
 
     def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
         """Return the slot that answers this call, and mark the slot as used; None if no slot answers.
@@ -226,6 +240,26 @@ class Script:
         self.whens.append(queue)
         return queue
 
+    def on_operation(self, name: str, answers: Sequence[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
+        """Add answers of an operation other than Converse, in order; a single function answers all other calls.
+
+        Raises ReplyError as `Queue.add` does.
+        """
+        condition, title = Condition(operation=name), f'on_operation("{name}")'
+        new = Queue(name, condition, title=title), Queue(f"{name}.{_FALLBACK}", condition, title=title)
+        ordered, rest = self.operations.get(name, new)
+        endless = len(answers) == 1 and not isinstance(answers[0], Reply) and callable(answers[0])
+        queue = rest if endless else ordered
+        before = tuple(rest.slots) if endless else ()
+        added = queue.add(answers, endless=endless, by=by)
+        rest.remove(before)
+        self.operations[name] = ordered, rest
+        return [(queue, slot) for slot in added]
+
+    def for_operation(self, name: str | None) -> list[Queue]:
+        """Return the queues that have replies and may answer calls of this operation."""
+        return [queue for queue in self._queues if queue.slots and queue.operation in _named(name)]
+
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
         """Yield every slot with its queue, in order of precedence."""
         for queue in self._queues:
@@ -243,19 +277,28 @@ class Script:
 
     @property
     def _queues(self) -> list[Queue]:
-        return [*self.whens, *self.recordings, self.ordered, self.fallback]
+        others = [queue for both in self.operations.values() for queue in both]
+        return [*self.whens, *others, *self.recordings, self.ordered, self.fallback]
+
+
+def _named(operation: str | None) -> Sequence[str | None]:
+    """What `Queue.operation` is of the queues that may answer calls of this operation."""
+    return (None,) if operation in SCRIPTED else () if operation is None else (operation,)
 
 
 def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
     """Return two texts for each slot: a summary of its reply, and its state.
 
     If `call` does not meet the condition of the slot, the state lists the parts of the condition that fail. Otherwise
-    the state lists the calls that used the slot. Slots with the fewest failing parts come first. `recordings=False`
-    leaves out the slots of recordings.
+    the state lists the calls that used the slot. Slots with the fewest failing parts come first. Slots of another
+    operation than the call's are left out. `recordings=False` leaves out the slots of recordings.
     """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():
-        if not recordings and queue in script.recordings:
+        recorded = queue in script.recordings
+        if recorded and not recordings:
+            continue
+        if call is not None and not recorded and queue.operation not in _named(call.operation):
             continue
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
         used = _used(slot)
@@ -267,12 +310,22 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 
 def scripted_in_short(script: Script) -> list[str]:
     """Return how many replies are scripted and left, and what else the script has; an empty list if it is empty."""
-    slots = [slot for queue, slot in script.slots() if queue is not script.fallback]
+    beside = [script.fallback, *(queue for both in script.operations.values() for queue in both)]
+    slots = [slot for queue, slot in script.slots() if queue not in beside]
     uses = [slot.uses or 1 for slot in slots]
     left = sum(max(0, count - len(slot.used_by)) for slot, count in zip(slots, uses, strict=True))
     replies = sum(uses)
     parts = [f"{replies} scripted repl{'ies' if replies > 1 else 'y'}, {left} left"] if slots else []
-    return [*parts, *(f"always {slot.summary}" for slot in script.fallback.slots)]
+    parts += [f"always {slot.summary}" for slot in script.fallback.slots]
+    return parts + sorted(_in_short(name, ordered) for name, (ordered, _) in script.operations.items())
+
+
+def _in_short(operation: str, ordered: Queue) -> str:
+    if not ordered.slots:
+        return operation
+    uses = sum(slot.uses or 1 for slot in ordered.slots)
+    left = sum(max(0, (slot.uses or 1) - len(slot.used_by)) for slot in ordered.slots)
+    return f"{operation} ({uses} answer{'s' * (uses > 1)}, {left} left)"
 
 
 def _used(slot: Slot) -> str:

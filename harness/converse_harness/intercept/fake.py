@@ -234,8 +234,7 @@ class Fake(Scripting):
                 slot = self.endpoint.choose(call)
             except Exception as error:  # noqa: BLE001 - an error in a predicate must fail the test
                 return self.endpoint.fail(call, error)
-            forwards = slot is None and call.operation not in self.endpoint.handlers
-            forwarded = self._writer.forward(call, request) if self._writer is not None and forwards else None
+            forwarded = self._writer.forward(call, request) if self._writer is not None and slot is None else None
             if forwarded is not None and call.refusal is not None:  # Bedrock itself refuses it
                 is_expected(self.endpoint.expected, call, call.refusal)
         for watcher in observers.watchers:
@@ -320,7 +319,7 @@ class Fake(Scripting):
         calls = self.calls
         beside = len(calls.all) - len(calls)
         parts = [self._state, f"{len(calls)} call{'s' * (len(calls) != 1)}{f' (and {beside} in .all)' * bool(beside)}"]
-        parts += [*map(str, scripted_in_short(self.endpoint.script)), *sorted(self.endpoint.handlers)]
+        parts += scripted_in_short(self.endpoint.script)
         if self.endpoint.problems:
             parts.append(f"{len(self.endpoint.problems)} problem{'s' * (len(self.endpoint.problems) > 1)}")
         return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.failure_texts import unused_replies
-from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.script import Queue, Slot
 from converse_harness.secrets import mask
 
@@ -65,7 +64,11 @@ class Scripted:
         return [name for name in super().__dir__() if not name.startswith("_")]
 
 
-class When:
+_Given = TypeVar("_Given", contravariant=True)
+"""What the methods of a When take: replies, or answers of the operation that its condition names."""
+
+
+class When(Generic[_Given]):
     """A condition for calls. The methods add replies for the calls that meet the condition."""
 
     def __init__(self, endpoint: Endpoint, lock: Lock, queue: Queue) -> None:
@@ -73,7 +76,7 @@ class When:
         self._lock = lock
         self._queue = queue
 
-    def script(self, *replies: Responder) -> Scripted:
+    def script(self, *replies: _Given) -> Scripted:
         """Answer these calls with replies in order.
 
         When all replies are used, the next matching condition answers, or otherwise the script.
@@ -86,7 +89,7 @@ class When:
                 [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")],
             )
 
-    def always(self, reply: Responder) -> None:
+    def always(self, reply: _Given) -> None:
         """Answer all of these calls with one reply."""
         self._endpoint.check(reply)
         with self._lock:

@@ -1,5 +1,8 @@
 """The class Scripting: the methods with which a test tells its fake what to answer."""
 
+# pyright: reportUnnecessaryTypeIgnoreComment=false
+# Only mypy minds that a Literal of `when` is a str as well.
+
 from __future__ import annotations
 
 import math
@@ -7,19 +10,19 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import ClassVar, Final, Literal, cast
+from typing import Any, ClassVar, Final, Literal, overload
 
-from converse_harness import bedrock
-from converse_harness.endpoint import Endpoint, Handler
+from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.condition import Condition, Pattern, is_async
+from converse_harness.endpoint.condition import Condition, Pattern
 from converse_harness.endpoint.expected import ExpectedRefusal, expected_refusal
-from converse_harness.endpoint.failure_texts import no_handler
+from converse_harness.endpoint.outputs import Answer, check_operation
 from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.script import Replies
 from converse_harness.errors import FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.scripted import Scripted, When
+from converse_harness.literals import ScriptedOperation
 from converse_harness.reply.improvised import improvised
 
 _NOT_OPEN: Final = (
@@ -49,6 +52,32 @@ class Scripting:
         with self.lock:
             return Scripted(self.endpoint, self.lock, self.endpoint.script.add(replies, by="script()"))
 
+    @overload
+    def when(  # type: ignore[overload-overlap]
+        self,
+        predicate: Callable[[Call], object] | None = None,
+        *,
+        model: Pattern | None = None,
+        operation: ScriptedOperation | None = None,
+        last_user_text: Pattern | None = None,
+        system: Pattern | None = None,
+        tool: Pattern | None = None,
+        turn: int | None = None,
+    ) -> When[Responder]: ...
+
+    @overload
+    def when(
+        self,
+        predicate: Callable[[Call], object] | None = None,
+        *,
+        operation: str,
+        model: Pattern | None = None,
+        last_user_text: Pattern | None = None,
+        system: Pattern | None = None,
+        tool: Pattern | None = None,
+        turn: int | None = None,
+    ) -> When[Answer]: ...
+
     def when(
         self,
         predicate: Callable[[Call], object] | None = None,
@@ -59,12 +88,14 @@ class Scripting:
         system: Pattern | None = None,
         tool: Pattern | None = None,
         turn: int | None = None,
-    ) -> When:
+    ) -> When[Any]:
         """Return a When for replies to the calls that meet all conditions. The first `when` that matches applies.
 
         A string is a glob that must match the whole text; a compiled pattern may match anywhere in the text. `tool`
         is met if the name of any tool matches. `turn` counts the model's answers in the conversation from 1. Raises
         ReplyError without any condition.
+
+        With an `operation` other than Converse and ConverseStream, the When takes answers as `on_operation` does.
         """
         condition = Condition(
             predicate=predicate,
@@ -96,32 +127,28 @@ class Scripting:
         """
         self.always(improvised(seed=seed, tools=tools, at_once=at_once))
 
-    def on_operation(self, name: str, handler: Handler) -> None:
-        """Set the handler for an operation other than Converse and ConverseStream, for example `InvokeModel`.
+    def on_operation(self, name: str, *answers: Answer) -> Scripted:
+        """Append answers for an operation other than Converse and ConverseStream, for example `InvokeModel`.
 
-        Operations of Bedrock's control plane, such as `GetInferenceProfile`, are possible too. `handler` takes the Call
-        and returns the members of the operation's output, or a Reply that is an error. Raises ReplyError for Converse
-        and ConverseStream, for an operation that answers with a stream of events, and for a name that is neither an
-        operation of Bedrock Runtime nor of the control plane.
+        An answer is the members of the operation's output, as a dict or made by `reply.output`; or a Reply that is an
+        error; or a function of the Call that returns one of these. Answers are used in order, as replies of `script`
+        are. A function that is the only answer answers all other calls of the operation, any number of times; the last
+        one replaces others. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's control
+        plane, such as `GetInferenceProfile`, are possible too. Raises ReplyError for a value that cannot answer the
+        operation, for Converse and ConverseStream, for an operation that answers with a stream of events, and for a
+        name that is neither an operation of Bedrock Runtime nor of the control plane.
         """
-        said = f"on_operation({name!r}, {handler!r}): "
-        given, answers = cast("object", name), cast("object", handler)  # tests are user code
-        if not isinstance(given, str):
-            raise ReplyError(f'{said}the first argument is the name of an operation, as "InvokeModel".')
-        refused = no_handler(name)
-        if refused is not None:
-            raise ReplyError(refused)
-        try:
-            bedrock.check_operation(name)
-        except bedrock.NotInModel as error:
-            raise bedrock.NotInModel(f"{said}{error}") from None
-        if not callable(answers) or isinstance(answers, type) or is_async(answers):
+        check_operation(name, f"on_operation({name!r}, ...): ")
+        if not answers:
             raise ReplyError(
-                f"{said}the handler is a plain function of the call, which returns the members of the operation's "
-                "output as a dict, or a reply that is an error: lambda call: {...}."
+                f"on_operation({name!r}): it needs an answer after the name, as "
+                f'on_operation("{name}", {{...the members of its output...}}).'
             )
+        self.endpoint.check(*answers)
+        self._warn_if_not_open()
         with self.lock:
-            self.endpoint.handlers[name] = handler
+            added = self.endpoint.script.on_operation(name, answers, by=f"on_operation({name!r}, ...)")
+            return Scripted(self.endpoint, self.lock, added)
 
     def refuses(self, rule: str, *, match: str | re.Pattern[str] | None = None) -> ExpectedRefusal:
         """Return a context manager for a block in which a request breaks this rule, as pytest.raises for an exception.

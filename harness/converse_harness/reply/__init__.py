@@ -32,6 +32,7 @@ from converse_harness.reply.failures import (
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
 from converse_harness.reply.improvised import improvised
 from converse_harness.reply.messages import message
+from converse_harness.reply.output import output
 from converse_harness.reply.plain import cited, json, reasoning, text, tool_use, tool_uses
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "model_error",
     "model_not_ready",
     "model_timeout",
+    "output",
     "read_timeout",
     "reasoning",
     "resource_not_found",

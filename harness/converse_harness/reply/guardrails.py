@@ -25,7 +25,7 @@ from converse_harness.stream.arguments import (
 
 _MADE_BY: Final = {"BLOCKED": "guardrail_blocked", "ANONYMIZED": "guardrail_masked", "NONE": "guardrail_passed"}
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
-_NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+_NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0}
 
 
 def guardrail_blocked(
@@ -71,7 +71,10 @@ def guardrail_blocked(
                 "guardrail_blocked(side='input') with original=, streamed= or input_assessment=: where the input is "
                 "blocked the model writes nothing. Use side='output', or leave them out."
             )
-        usage = {**_NO_TOKENS, **usage} if is_object(usage) else _NO_TOKENS if usage is None else usage
+        if usage is None:
+            usage = {**_NO_TOKENS, "totalTokens": 0}
+        elif is_object(usage):
+            usage = {**_NO_TOKENS, **usage}
     if streamed == "":
         raise ReplyError("guardrail_blocked(streamed=''): what was let through before is not empty; leave it out.")
     before = cut_text(streamed, NEUTRAL) if streamed else []

@@ -37,6 +37,14 @@ _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
 
 _NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
+_PARTS: Final = (
+    ("inputTokens", ""),
+    ("outputTokens", ""),
+    ("cacheReadInputTokens", "cacheReadInputTokenCount"),
+    ("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
+)
+"""The counts of a usage that make up its total, each with the name that AWS sends besides."""
+
 NOT_ENCODED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What the encoder raises for a value that is no JSON."""
 
@@ -86,13 +94,14 @@ def message(
     """Answer with the content blocks of one assistant message, as the AWS API writes them.
 
     By default `stop_reason` follows from the blocks. A toolUse may omit its toolUseId. `usage` (TokenUsage; missing
-    members are estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds an empty `modelOutput`, as AWS does),
-    `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
-    ConverseResponse. `pieces` maps the index of a block to its exact deltas. With the stop reason `max_tokens`, the
-    pieces of a last toolUse block may be only the beginning of its input. `strict=False` allows members and values that
-    the installed botocore's model does not have (future ones), names that models invent, and missing required members
-    outside the content blocks; a stream sends a block of unknown type as one delta with the block's name.
-    Raises ReplyError if AWS's model does not allow a value, or if a block cannot be streamed.
+    members are estimated, and a total is the sum of its parts), `metrics`, `trace` (ConverseTrace; plain Converse adds
+    an empty `modelOutput`, as AWS does), `additional` (additionalModelResponseFields), `performance_config` and
+    `service_tier` are members of ConverseResponse. `pieces` maps the index of a block to its exact deltas. With the
+    stop reason `max_tokens`, the pieces of a last toolUse block may be only the beginning of its input. `strict=False`
+    allows a total that does not add up, members and values that the installed botocore's model does not have (future
+    ones), names that models invent, and missing required members outside the content blocks; a stream sends a block of
+    unknown type as one delta with the block's name. Raises ReplyError if AWS's model does not allow a value, or if
+    a block cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
     'text "Let me look." + tool_use get_weather {}'
@@ -129,6 +138,8 @@ def answer(
             whole = {**_NO_USAGE, **value} if name == "usage" and is_object(value) else value
             shape = bedrock.member("ConverseResponse", name).name
             bedrock.check(shape, whole, root=KEYWORDS.get(name, name), allowing=() if strict else _FUTURE_OPTIONS)
+            if strict and name == "usage" and is_object(value):
+                _check_total(value)
         options[name] = copied(KEYWORDS.get(name, name), value)
     body = MessageBody(blocks, reason, pieces=pieces_by_block("message", pieces), options=options, strict=strict)
     reply = Reply(body)
@@ -139,6 +150,26 @@ def answer(
         elif not sent_by_all:
             _check_streamable(event)
     return reply
+
+
+def _check_total(usage: Mapping[str, Any]) -> None:
+    """Raise ReplyError unless the total of a usage is the sum of its parts, as in all 356 recorded answers."""
+    if "totalTokens" not in usage:
+        return
+    given = {name: count for name, other in _PARTS if (count := usage.get(name, usage.get(other))) is not None}
+    total, added = usage["totalTokens"], " + ".join(f"{name} {count}" for name, count in given.items())
+    estimated = [name for name in ("inputTokens", "outputTokens") if name not in given]
+    if estimated:
+        problem = f"{' and '.join(estimated)} would be estimated, and no longer add up to it"
+    elif total != sum(given.values()):
+        problem = f"{added} is {sum(given.values())}, and Bedrock's total is the sum of them"
+    else:
+        return
+    raise ReplyError(
+        f"usage.totalTokens is {total}: {problem}. Leave out totalTokens, which is then computed; or, for a total that "
+        "does not add up, ",
+        Advice("reply.message(..., strict=False).", 'a "message" with "strict": false.'),
+    )
 
 
 def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:

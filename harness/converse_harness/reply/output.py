@@ -1,0 +1,66 @@
+"""The output of an operation other than Converse, such as InvokeModel, as its members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from converse_harness.bedrock.findings import shown
+from converse_harness.errors import ReplyError
+from converse_harness.reply.failures import throttled
+
+
+@dataclass(frozen=True, slots=True)
+class OperationOutput:
+    """The members of the output of an operation other than Converse, made by `reply.output`.
+
+    `uses` is the number of calls in a row that it answers.
+    """
+
+    members: Mapping[str, Any]
+    uses: int = 1
+    may_be_unused: bool = False
+
+    def times(self, uses: int) -> OperationOutput:
+        """Return an output that answers this many calls in a row.
+
+        >>> from converse_harness import reply
+        >>> reply.output({"inputTokens": 42}).times(2)
+        <Output {'inputTokens': 42}, 2 times>
+        """
+        return replace(self, uses=throttled().times(uses).uses)
+
+    def optional(self) -> OperationOutput:
+        """Return an output that no call has to use."""
+        return replace(self, may_be_unused=True)
+
+    @property
+    def summary(self) -> str:
+        """A description in one line: `output {'inputTokens': 42}, 2 times`."""
+        given = [f"{self.uses} times"] if self.uses > 1 else []
+        given += ["optional"] if self.may_be_unused else []
+        return ", ".join([f"output {shown(dict(self.members))}", *given])
+
+    def __repr__(self) -> str:
+        return f"<O{self.summary.removeprefix('o')}>"
+
+
+def output(members: Mapping[str, object]) -> OperationOutput:
+    """Make the output of an operation other than Converse: its members, as a client of boto3 would return them.
+
+    It stands for the members where `on_operation` and a `when` with an operation take them, and has `times` and
+    `optional` as a reply has. The members are checked there, where the operation is known. A member that is a blob, as
+    the `body` of InvokeModel, is bytes. Raises ReplyError unless it gets a mapping.
+
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse() as fake:
+    ...     fake.on_operation("CountTokens", reply.output({"inputTokens": 42}).times(2).optional())
+    <2 scripted replies, 0 must still be used: output {'inputTokens': 42}, 2 times, optional>
+    """
+    if not isinstance(members, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
+        raise ReplyError(
+            f"output({shown(members)}): the members of an operation's output are a dict, as "
+            'reply.output({"inputTokens": 42}).'
+        )
+    return OperationOutput(dict(members))
