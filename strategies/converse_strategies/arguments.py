@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 
-class Allowed(NamedTuple):
+class ArgumentRule(NamedTuple):
     """What an argument may be, in words, and the function that checks it."""
 
     words: str
@@ -41,9 +41,9 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-_TEXTS: Final = Allowed("a strategy for strings, such as st.text() or faker_texts(), or None", _is_strategy)
-_DICTS: Final = Allowed("a strategy for dicts, or None", _is_strategy)
-_NAMES: Final = Allowed("a list of strings, or None for all", _are_names)
+_TEXTS: Final = ArgumentRule("a strategy for strings, such as st.text() or faker_texts(), or None", _is_strategy)
+_DICTS: Final = ArgumentRule("a strategy for dicts, or None", _is_strategy)
+_NAMES: Final = ArgumentRule("a list of strings, or None for all", _are_names)
 
 
 def _is_flag(value: Any) -> bool:
@@ -58,34 +58,36 @@ def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or holds(value)
 
 
-_COUNT: Final = Allowed("a whole number of 0 or more", _is_count)
-_COUNT_OR_NONE: Final = Allowed("a whole number of 0 or more, or None", _or_none(_is_count))
-_FLAG: Final = Allowed("True or False", _is_flag)
+_COUNT: Final = ArgumentRule("a whole number of 0 or more", _is_count)
+_COUNT_OR_NONE: Final = ArgumentRule("a whole number of 0 or more, or None", _or_none(_is_count))
+_FLAG: Final = ArgumentRule("True or False", _is_flag)
 
-ALLOWED: Final[Mapping[str, Allowed]] = {
+ALLOWED: Final[Mapping[str, ArgumentRule]] = {
     **dict.fromkeys(("texts", "messages", "answers", "model_ids"), _TEXTS),
-    "stop_reasons": Allowed("a strategy for stop reasons, such as st.just('end_turn'), or None", _is_strategy),
-    "replies": Allowed("a strategy for Replies, such as replies(), or None", _is_strategy),
-    "seconds": Allowed("a strategy for numbers of seconds, such as st.just(0.1), or None", _is_strategy),
+    "stop_reasons": ArgumentRule("a strategy for stop reasons, such as st.just('end_turn'), or None", _is_strategy),
+    "replies": ArgumentRule("a strategy for Replies, such as replies(), or None", _is_strategy),
+    "seconds": ArgumentRule("a strategy for numbers of seconds, such as st.just(0.1), or None", _is_strategy),
     **dict.fromkeys(("traces", "schemas", "tool_configs", "guardrails"), _DICTS),
     **dict.fromkeys(("kinds", "formats", "sources", "names", "levels", "transports", "operations"), _NAMES),
     **dict.fromkeys(("policies", "actions", "faults", "rules"), _NAMES),
     **dict.fromkeys(("min_blocks", "min_turns", "max_turns", "max_citations", "max_tools", "max_properties"), _COUNT),
     **dict.fromkeys(("min_words", "max_words"), _COUNT),
     "max_blocks": _COUNT_OR_NONE,
-    "index": Allowed("a whole number of 0 or more, since places are counted from 0, or None", _COUNT_OR_NONE.holds),
+    "index": ArgumentRule(
+        "a whole number of 0 or more, since places are counted from 0, or None", _COUNT_OR_NONE.holds
+    ),
     **dict.fromkeys(("unfinished", "stream"), _FLAG),
-    "tools": Allowed("a list of Tools or ToolSpecifications, or None for any", _are_tools),
-    "cached": Allowed("True, False or None", _or_none(_is_flag)),
-    "locale": Allowed("the name of a locale, such as en_US", _is_text),
-    "family": Allowed("the name of a model family, or None", _or_none(_is_text)),
+    "tools": ArgumentRule("a list of Tools or ToolSpecifications, or None for any", _are_tools),
+    "cached": ArgumentRule("True, False or None", _or_none(_is_flag)),
+    "locale": ArgumentRule("the name of a locale, such as en_US", _is_text),
+    "family": ArgumentRule("the name of a model family, or None", _or_none(_is_text)),
 }
 """Name of an argument -> what it may be."""
 
-_OTHERWISE: Final[Mapping[tuple[str, str], Allowed]] = {("documents", "names"): _TEXTS}
+_OTHERWISE: Final[Mapping[tuple[str, str], ArgumentRule]] = {("documents", "names"): _TEXTS}
 """(function, argument) -> what the argument may be there, where it means something else than in other functions."""
 
-_DRAWN: Final[Mapping[Allowed, type]] = {_TEXTS: str, _DICTS: dict}
+_DRAWN: Final[Mapping[ArgumentRule, type]] = {_TEXTS: str, _DICTS: dict}
 """What may be a strategy -> the type of what it has to draw."""
 
 _RANGES: Final = (("min_blocks", "max_blocks"), ("min_turns", "max_turns"), ("min_words", "max_words"))

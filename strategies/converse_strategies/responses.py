@@ -16,10 +16,11 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.http import Request
 from converse_strategies import leaves
+from converse_strategies.answer_end import TAIL_SIZE, draw_stop_reason, read_options
 from converse_strategies.blocks import assistant_messages, contents, streamable
 from converse_strategies.leaves import Texts, chosen, composite
 from converse_strategies.message import conversations
-from converse_strategies.streams import TAIL_SIZE, draw_stop_reason, read_options, stream_events
+from converse_strategies.streams import stream_events
 
 
 @composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -12,13 +12,12 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import bedrock
 from converse_harness.bedrock.cutting import ends_empty
 from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
-from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message, default_stop_reason
-from converse_strategies import leaves, metadata
+from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message
+from converse_strategies.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
 from converse_strategies.answer_plan import (
     HEAD_SIZE,
     Maker,
@@ -28,8 +27,7 @@ from converse_strategies.answer_plan import (
     sent_by,
 )
 from converse_strategies.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
-from converse_strategies.guardrails import has_intervened
-from converse_strategies.leaves import Texts, cached, chosen, composite
+from converse_strategies.leaves import Texts, chosen, composite
 
 Event = dict[str, Any]
 
@@ -194,22 +192,6 @@ def _next_seam(text: str, start: int, number: int) -> int | None:
     return None
 
 
-_ADDITIONAL: Final = "additionalModelResponseFields"
-_EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
-    "performanceConfig": metadata.performance_configs,
-    "serviceTier": metadata.service_tiers,
-    _ADDITIONAL: leaves.json_objects,
-    "trace": metadata.traces,
-}
-"""Strategies for members of ConverseResponse that only some answers have."""
-
-_EXTRA_BELOW: Final = 32
-_EMPTY_BELOW: Final = 48
-"""A byte below the first number selects members of `_EXTRA`, one below the second empty additional fields."""
-
-TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
-"""The number of bytes that `read_options` reads."""
-
 _HEAD_AND_TAIL: Final = st.binary(min_size=HEAD_SIZE + TAIL_SIZE, max_size=HEAD_SIZE + TAIL_SIZE)
 """Strategy for the bytes of an AnswerPlan and of the end of a stream, as one draw: a short stream spends most of its
 time in draws."""
@@ -268,8 +250,8 @@ def stream_events(
         last = {"contentBlockIndex": len(content) - 1, "delta": {"text": ""}}
         events = [*events[:-1], {"contentBlockDelta": last}, events[-1]]
     stop = {"stopReason": reason}
-    if _ADDITIONAL in options:
-        stop[_ADDITIONAL] = options.pop(_ADDITIONAL)
+    if ADDITIONAL in options:
+        stop[ADDITIONAL] = options.pop(ADDITIONAL)
     return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
 
 
@@ -338,69 +320,9 @@ def _tool_start(event: Event) -> dict[str, Any] | None:
     return start.get("toolUse") or start.get("toolResult")
 
 
-def read_options(
-    draw: st.DrawFn, tail: bytes, traces: st.SearchStrategy[dict[str, Any]] | None = None
-) -> dict[str, Any]:
-    """The members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
-
-    Byte 0 of `tail` has one bit per member of `_EXTRA`; in seven of eight draws it is 32 or more and selects no member.
-    The last two bytes are the latency in milliseconds.
-    """
-    chosen = tail[0] if tail[0] < _EXTRA_BELOW else 0
-    options: dict[str, Any] = {
-        "usage": metadata.read_usage(tail[1:-2]),
-        "metrics": {"latencyMs": int.from_bytes(tail[-2:], "big")},
-    }
-    if _EXTRA_BELOW <= tail[0] < _EMPTY_BELOW:
-        options[_ADDITIONAL] = {}
-    for bit, (name, values) in enumerate(_EXTRA.items()):
-        if chosen >> bit & 1 and bedrock.has_member("ConverseResponse", name):
-            options[name] = draw(values())
-    if traces is not None:
-        options["trace"] = draw(traces)
-    return options
-
-
-def draw_stop_reason(
-    draw: st.DrawFn,
-    function: str,
-    content: Sequence[Block],
-    options: dict[str, Any],
-    stop_reasons: st.SearchStrategy[str] | None,
-    traces: st.SearchStrategy[dict[str, Any]] | None,
-) -> str:
-    """Draw a stop reason that goes with the blocks and with the trace in `options`.
-
-    A reason from `stop_reasons` stays as it is; a trace of ours that does not go with it is removed.
-    """
-    intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
-    if stop_reasons is None:
-        return "guardrail_intervened" if intervened else draw(stop_reasons_after(default_stop_reason(content)))
-    reason = draw(stop_reasons)
-    known = bedrock.enum("StopReason")
-    if reason not in known:
-        raise InvalidArgument(
-            f"{function}(stop_reasons=...): {reason!r} is no stop reason of AWS's model. Give a strategy for some of: "
-            f"{', '.join(known)}."
-        )
-    if intervened and traces is None and reason != "guardrail_intervened":
-        del options["trace"]
-    return reason
-
-
 def _family(name: str | None) -> Family | None:
     if name is not None and name not in FAMILIES:
         raise InvalidArgument(
             f"stream_events(family={name!r}) is no model family. One of: {', '.join(FAMILIES)}; None cuts anywhere."
         )
     return None if name is None else FAMILIES[name]
-
-
-@cached
-def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
-    """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`.
-
-    `malformed_tool_use` is possible after a tool use alone.
-    """
-    never = {"end_turn", "tool_use", "" if usual == "tool_use" else "malformed_tool_use"}
-    return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in never)])

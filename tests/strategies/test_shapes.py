@@ -237,7 +237,7 @@ def test_texts_that_are_too_short_are_left_out() -> None:
         (shapes.values("Message", overrides={"ToolUse.input": st.text()}), "ToolUse"),
         (shapes.values("Message", overrides={"ToolUseId": "x"}), r"overrides\['ToolUseId'\]='x'.*st\.just\('x'\)"),  # type: ignore[dict-item]
         (shapes.values("Message", overrides=["ToolUseId"]), "overrides=.*expected a mapping"),  # type: ignore[arg-type]
-        (shapes.values("Message", texts="x"), "texts='x'.*expected a strategy"),  # type: ignore[arg-type]
+        (shapes.values("Message", texts="x"), r"values\(texts='x'\): texts is a strategy for strings"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_wrong_is_said_when_it_is_drawn(wrong: st.SearchStrategy[Any], message: str) -> None:
