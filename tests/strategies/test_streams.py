@@ -184,7 +184,7 @@ def one_id_for_all(parts: list[list[dict[str, Any] | None]]) -> None:
             AssertionError,
         ),
         (
-            "converse_strategies.streams",
+            "converse_strategies.answer_end",
             "stop_reasons_after",
             lambda reasons: lambda usual: reasons("end_turn"),
             test_a_stop_reason_goes_with_the_blocks,
