@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from converse_harness.cases import CASES, UnknownCase
-from converse_harness.contract import SETTINGS, ConsumerContract, Outcome, Target, ToolCall, consumer_contract
-from converse_harness.contract.expectations import PROPERTIES
+from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, consumer_contract
+from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract.settings import SETTINGS
 from converse_harness.errors import ReplyError
 
 

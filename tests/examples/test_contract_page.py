@@ -9,9 +9,11 @@ from typing import Final
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, VerdictLevel
-from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE, PROPERTIES
-from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
+from converse_harness.contract import ConsumerContract, Flaw, VerdictLevel
+from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
+from converse_harness.contract.judging import ACCIDENTS, FINISHED
+from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract.settings import SETTINGS
 from converse_harness.faults import FAULTS
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_strategies import faulty_replies

@@ -1,4 +1,4 @@
-"""Run an adapter within a time limit. An adapter takes a Target and returns an Outcome, which contains ToolCalls."""
+"""Run an adapter within a time limit. An adapter takes a Target and returns an Outcome."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from converse_harness.contract.outcome import Outcome
 from converse_harness.errors import ReplyError
 
 if TYPE_CHECKING:
@@ -42,75 +42,6 @@ PATIENT: Final = 30.0
 
 SHORT_TIME: Final = 0.5
 """The timeout of the consumer's client in seconds, for cases in which a part of the answer never arrives."""
-
-
-def _is(value: object, *types: type) -> bool:
-    return isinstance(value, types)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call that the consumer runs or returns.
-
-    `input` is a mapping if the consumer parsed it, otherwise the text as received.
-
-    >>> ToolCall("get_weather", {"city": "Bern"})
-    ToolCall(name='get_weather', input={'city': 'Bern'})
-    """
-
-    name: str
-    input: Mapping[str, Any] | str
-
-    def __post_init__(self) -> None:
-        """Raise ReplyError if the name or the input has a wrong type."""
-        if type(self.name) is not str:
-            raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
-        if not _is(self.input, Mapping, str):
-            raise ReplyError(
-                f"ToolCall({self.name!r}, input={self.input!r}): a mapping, or the text that came where the consumer "
-                "leaves it unparsed."
-            )
-
-
-_MEMBERS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
-    "text": ((str,), 'a text; "" where the consumer shows none'),
-    "tool_calls": ((list, tuple), "a list of ToolCall(name, input)"),
-    "stop_reason": ((str, NoneType), "a text; None where the consumer tells none"),
-    "error": ((BaseException, str, NoneType), "an exception, or its name; None where none came"),
-    "reasoning": ((str, NoneType), "a text; None where the consumer hands none out"),
-}
-"""The members of an Outcome: their types, and a description of the allowed values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The consumer's result for an answer.
-
-    `text` is all text that the consumer shows, also before an error. `tool_calls` are the calls that it runs, in order.
-    `stop_reason` is the name that AWS or the consumer uses. `error` is the consumer's exception, or the name of the
-    error if the consumer is written in another language. `reasoning` is compared unless it is None. Raises ReplyError
-    for wrong types.
-
-    >>> Outcome("18 °C", stop_reason="end_turn").error is None
-    True
-    """
-
-    text: str = ""
-    tool_calls: Sequence[ToolCall] = ()
-    stop_reason: str | None = None
-    error: BaseException | str | None = None
-    reasoning: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check the types here, so that the traceback of a ReplyError ends at the adapter's own line."""
-        for name, (allowed, expected) in _MEMBERS.items():
-            if not isinstance(value := getattr(self, name), allowed):
-                raise ReplyError(f"Outcome({name}={value!r}): {expected}.")
-        for number, call in enumerate(self.tool_calls):
-            if not _is(call, ToolCall):
-                raise ReplyError(f"Outcome(tool_calls=...): number {number} is {call!r}; a ToolCall(name, input).")
-        if self.error == "":
-            raise ReplyError('Outcome(error=""): the name of the error; None where none came.')
 
 
 @dataclass(frozen=True, slots=True)
