@@ -1,11 +1,11 @@
-"""Which planted bug the contract of a consumer finds, and with what: `python -m tests.planted.by_contract [NAME ...]`."""
+"""Which planted bug the contract finds, and with what: `python -m tests.planted.by_contract [NAME ...]`."""
 
 from __future__ import annotations
 
 import argparse
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -19,9 +19,8 @@ from converse_harness.contract.trying import attempt, opened
 from converse_harness.contract.verdicts import Tried
 from converse_harness.reply.reply import Reply
 from tests.planted.answers import Answer, Event
-from tests.planted.bugs import BUGS, CONSUMERS, Bug, Read, load
-
-EXAMPLES: Final = ConsumerContract.examples
+from tests.planted.bugs import BUGS, CONSUMERS, Bug, Read
+from tests.planted.mended import mended
 
 NOT_SHOWN: Final[Mapping[str, str]] = {
     "stop_reason_unknown": "an answer that was cut short may be refused, and this reason is of such an answer",
@@ -34,12 +33,15 @@ class Failed(Exception):
     """The HTTP status is an error."""
 
 
+_CLIENT: Final = httpx.Client(verify=False)
+
+
 def events_of(target: Target) -> Iterator[Event]:
     """Send the question over httpx, and read the frames as AWS writes them, with members that botocore drops."""
     request = dict(target.request)
     url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{quote(request.pop('modelId'))}/converse-stream"
     buffer = EventStreamBuffer()
-    with httpx.Client(timeout=target.patience) as client, client.stream("POST", url, json=request) as answer:
+    with _CLIENT.stream("POST", url, json=request, timeout=target.patience) as answer:
         if not answer.is_success:
             raise Failed(answer.headers.get("x-amzn-errortype", answer.status_code))
         for chunk in answer.iter_bytes():
@@ -104,9 +106,9 @@ class _Found(Exception):
     """An answer is not handled."""
 
 
-def accusations(contract: ConsumerContract, *, names: Iterable[str] = (), first: bool = False) -> Iterator[tuple[str, Tried]]:
-    """The cases and properties whose tests fail, or the first of them alone."""
-    chosen = [*names] or [*contract.cases(), *PROPERTIES]
+def accusations(contract: ConsumerContract, *names: str, first: bool = False) -> Iterator[tuple[str, Tried]]:
+    """The cases and properties whose tests fail, or the first of them alone; all are tried if none is named."""
+    chosen = names or [*contract.cases(), *PROPERTIES]
     for name in chosen:
         tried = _of_property(contract, name) if name in PROPERTIES else _try(contract, name, CASES[name].replies)
         if tried is not None and tried.seen.verdict.level is not VerdictLevel.HANDLED:
@@ -132,7 +134,9 @@ def _of_property(contract: ConsumerContract, name: str) -> Tried | None:
             worst = tried
             raise _Found
 
-    drawing = Drawing(contract.operation, contract.transport, contract.kinds, contract.examples, contract.seed, "planted")
+    drawing = Drawing(
+        contract.operation, contract.transport, contract.kinds, contract.examples, contract.seed, "planted"
+    )
     try:
         PROPERTIES[name].check(put, drawing, shrink=False)
     except _Found:
@@ -140,14 +144,14 @@ def _of_property(contract: ConsumerContract, name: str) -> Tried | None:
     return None
 
 
-PROPERTIES_FIRST: Final = ("any_answer", "any_fault", "any_failure")
+PROPERTIES_FIRST: Final = ("any_answer", "any_extreme", "any_fault", "any_failure")
 
 
 def found_by(bug: Bug, *, seed: int = 0) -> str:
     """The first property or case that finds a bug: the properties are asked first, since they are fewer."""
-    contract = contract_of(load(bug.consumer, bug), seed=seed)
+    contract = contract_of(mended(bug.consumer, bug), seed=seed)
     cases = [name for name in contract.cases() if name not in ("stall", "read_timeout", "connect_timeout")]
-    return next((name for name, _ in accusations(contract, names=[*PROPERTIES_FIRST, *cases], first=True)), "")
+    return next((name for name, _ in accusations(contract, *PROPERTIES_FIRST, *cases, first=True)), "")
 
 
 def main() -> None:
@@ -160,9 +164,10 @@ def main() -> None:
     if arguments.clean:
         for consumer in CONSUMERS:
             for seed in range(arguments.seeds):
-                names = PROPERTIES_FIRST if seed else ()
-                accused = {name: tried.seen.verdict for name, tried in accusations(contract_of(load(consumer), seed=seed), names=names)}
-                print(consumer, seed, accused or "nothing", flush=True)
+                contract = contract_of(mended(consumer), seed=seed)
+                accused = accusations(contract, *(PROPERTIES_FIRST if seed else ()))
+                words = [f"{name}: {tried.seen.verdict.words}, {tried.seen.verdict.why}" for name, tried in accused]
+                print(f"{consumer}, seed {seed}: {'; '.join(words) or 'nothing'}", flush=True)
         return
     print("| consumer | bug | contract | of |\n|---|---|---|---|")
     most = 0

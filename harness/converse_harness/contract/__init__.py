@@ -86,7 +86,7 @@ class ConsumerContract:
     errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]] = {}
     most_calls: ClassVar[int] = 50
     kinds: ClassVar[Sequence[str] | None] = None
-    examples: ClassVar[int] = 100
+    examples: ClassVar[int] = 200
     seed: ClassVar[int | None] = 0
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import converse_strategies as strategies
+from converse_harness.contract.extremes import extremes
 from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
@@ -122,6 +123,12 @@ def block_kinds() -> tuple[str, ...]:
     return tuple(streamable())
 
 
+def _at_the_edge(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
+    from hypothesis.strategies import sampled_from
+
+    return sampled_from(answers) if (answers := extremes(kinds)) else strategies.replies(kinds=kinds)
+
+
 PROPERTIES: Final[Mapping[str, Property]] = {
     each.name: each
     for each in (
@@ -130,6 +137,12 @@ PROPERTIES: Final[Mapping[str, Property]] = {
             "Any legal answer, cut into deltas anywhere.",
             "Give the same text, tool calls and reasoning, however they are cut.",
             lambda kinds, operation, transport: strategies.replies(kinds=kinds),
+        ),
+        Property(
+            "any_extreme",
+            "An answer at the edge: many blocks or deltas, long texts and inputs, large numbers, cut in odd places.",
+            "Give the same text, tool calls and reasoning, however long they are.",
+            _at_the_edge,
         ),
         Property(
             "any_failure",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -77,6 +77,10 @@ class Tried:
     fake: Fake
 
 
+_MOST: Final = 5000
+"""The most characters of a reply that a failure shows as code; of a longer one it has the summary."""
+
+
 def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> None:
     """Attach a verdict to the test's report, for the table at the end."""
     told = {
@@ -98,7 +102,9 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     if isinstance(asked, Property):  # the message shows each generated reply as Python code
         from hypothesis.vendor.pretty import pretty
 
-        sent = [asked.sentence, *map(pretty, tried.replies)]
+        code = [pretty(answer) for answer in tried.replies]
+        shown = zip(code, tried.replies, strict=True)
+        sent = [asked.sentence, *(text if len(text) <= _MOST else answer.summary for text, answer in shown)]
     else:
         sent = [asked.sentence, *(answer.summary for answer in tried.replies)]
     made = tried.seen.requests
