@@ -34,6 +34,18 @@ _ENDS: Final = """\
             case _:
                 pass"""
 
+_ONE_KIND: Final = """\
+    if len(delta) > 1 or (block and ("reasoningContent" in delta) != ("reasoningContent" in block)):
+        raise Unreadable(f"{delta} in {block}")
+    if "text" in delta:
+"""
+
+_NO_TEXT: Final = """\
+    if kind != "toolUse" and "toolUse" in block.get("start", {}):
+        raise Unreadable(f"{kind} in the input of a tool")
+    if kind == "text":
+"""
+
 _FOR_A_TOOL: Final = """\
         if "toolUse" not in block.get("start", {}):
             raise Unreadable("input for no tool")
@@ -49,6 +61,8 @@ MENDED: Final[Mapping[str, Changes]] = {
     "fold": (
         # A block that begins as a kind of the future is skipped.
         ("closed != set(blocks)", "set(blocks) - closed"),
+        # A block and a delta have one kind.
+        ('    if "text" in delta:\n', _ONE_KIND),
         _NO_ACCIDENT,
     ),
     "states": (
@@ -70,6 +84,11 @@ MENDED: Final[Mapping[str, Changes]] = {
         _NO_ACCIDENT,
     ),
     "lines": (
+        # Text in the input of a tool is no input.
+        (
+            '    if kind == "text":\n',
+            _NO_TEXT,
+        ),
         # The input of a tool that never began is no text.
         (
             '        buffer.write(value["input"])',
