@@ -10,15 +10,17 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from converse_harness.contract.outcome import Outcome
-from converse_harness.errors import ReplyError
+from converse_harness.errors import BlockedConnection, ReplyError
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
+    from converse_harness.recordings.write import AnyExchange
+    from converse_harness.stream.http import Request
 
 
 QUESTION: Final = "What is it like in Zürich?"
@@ -148,6 +150,28 @@ def _unraised() -> Generator[None]:
             sys.unraisablehook = usual
 
 
+_FAKE: Final[ContextVar[object]] = ContextVar("converse_harness_contract", default=None)
+"""The fake of the run of an adapter that this code belongs to; None in code of no run."""
+
+
+class OwnRun:
+    """A mixin for a Fake, which refuses the calls of other runs.
+
+    A consumer that cannot be stopped goes on in its thread. The patches of clients lead its calls to the newest fake,
+    and so it would take the replies of the next case.
+    """
+
+    def exchange(self, request: Request, **how: str) -> AnyExchange:
+        """Answer one request of the fake's own run. Raises BlockedConnection in another one."""
+        if _FAKE.get() not in (None, self):
+            raise BlockedConnection(
+                "A consumer that the contract has stopped goes on with calls to Bedrock. They are refused, for the "
+                "replies are those of another case. Let the consumer end: it catches every exception perhaps."
+            )
+        exchange: AnyExchange = super().exchange(request, **how)  # type: ignore[misc]
+        return exchange
+
+
 @dataclass(slots=True)
 class _Run:
     """One run of an adapter in a thread, and its result."""
@@ -162,6 +186,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         context = copy_context()
+        context.run(_FAKE.set, self.target.fake)
         self.thread = threading.Thread(target=lambda: context.run(self._go), name="converse-contract", daemon=True)
 
     def _go(self) -> None:
@@ -227,7 +252,7 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     The run is stopped after `time_limit` seconds or after more than `most_calls` requests. First the fake is closed:
     this ends the wait for an answer. Then the coroutine is cancelled, and then the thread is interrupted. A consumer
     that waits in C code is interrupted when it returns to Python. A consumer that catches the interruption and
-    continues cannot be stopped.
+    continues cannot be stopped; fakes that are an OwnRun give it no answer.
 
     Raises SetUpFailed if the adapter fails before the first request, if a request calls another operation, if Bedrock
     would refuse the first request, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from converse_harness import reply
@@ -10,7 +11,7 @@ from converse_harness.contract.expectations import expectation_of
 from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.places import SHOWN_BY, unshown
-from converse_harness.contract.running import PATIENT, SHORT_TIME, SetUpFailed, Target, run
+from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
 from converse_harness.contract.verdicts import Seen, Tried
 from converse_harness.errors import CallError
 from converse_harness.reply.reply import Reply
@@ -32,10 +33,15 @@ def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
     if transport == "httpx":
         from converse_harness.intercept.httpx import HttpxFake
 
-        return HttpxFake(unused="allow", unexpected="allow").open()
+        return _of_one_run(HttpxFake)(unused="allow", unexpected="allow").open()
     from converse_harness.intercept.in_process import BotoFake
 
-    return BotoFake(unused="allow", unexpected="allow").open()
+    return _of_one_run(BotoFake)(unused="allow", unexpected="allow").open()
+
+
+@cache
+def _of_one_run(kind: type[Fake]) -> type[Fake]:
+    return type(kind.__name__, (OwnRun, kind), {})
 
 
 def attempt(contract: ConsumerContract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
