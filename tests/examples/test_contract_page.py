@@ -12,6 +12,7 @@ from converse_harness.cases import CASES
 from converse_harness.contract import ConsumerContract, Flaw, VerdictLevel
 from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
 from converse_harness.contract.judging import ACCIDENTS, FINISHED
+from converse_harness.contract.outcome import OPTIONAL
 from converse_harness.contract.properties import PROPERTIES
 from converse_harness.contract.settings import SETTINGS
 from converse_harness.faults import FAULTS
@@ -28,6 +29,13 @@ def settings() -> Iterator[Row]:
     for name, meaning in SETTINGS.items():
         default = getattr(ConsumerContract, name)
         yield code(name), code(repr(list(default) if isinstance(default, tuple) else default)), meaning
+
+
+def places() -> Iterator[Row]:
+    """What an Outcome may have besides."""
+    yield "place", "what it is"
+    for name, meaning in OPTIONAL.items():
+        yield code(name), meaning
 
 
 def levels() -> Iterator[Row]:
@@ -73,6 +81,7 @@ def _codes(words: Iterable[str]) -> str:
 
 
 TABLES: Final[Tables] = {
+    "places": places,
     "settings": settings,
     "levels": levels,
     "flaws": flaws,

@@ -39,6 +39,20 @@ class ToolCall:
             )
 
 
+OPTIONAL: Final[Mapping[str, str]] = {
+    "reasoning": 'all text of reasoning, "" where none came',
+    "signatures": "the signature of each block of reasoning that has one, as texts",
+    "redacted": "each block of redacted reasoning, as bytes",
+    "citations": "each Citation of AWS",
+    "images": "each ImageBlock of AWS",
+    "tool_results": "each ToolResultBlock of a tool that the service ran",
+    "usage": "the TokenUsage of AWS, `{}` where none came",
+    "trace": "the ConverseTrace of AWS, `{}` where none came",
+    "additional": "`additionalModelResponseFields`, `{}` where none came",
+    "content": "all content blocks, as AWS writes them",
+}
+"""The places of an Outcome that are judged unless they are None."""
+
 _LIST: Final = (list, tuple, NoneType)
 _MAPPING: Final = (Mapping, NoneType)
 

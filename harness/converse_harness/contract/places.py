@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
+from converse_harness.bedrock.guardrails import in_json
 from converse_harness.contract.outcome import Outcome
 from converse_harness.endpoint.call import Call
 from converse_harness.stream.assemble import Response
@@ -46,11 +47,13 @@ class _Place:
     """How a place is read from an answer of the fake, and the shape of AWS's model for it, or for each item of a list.
 
     `whole`: the place is one of the whole answer and not of its blocks. A consumer that called again may add it up.
+    `in_json` makes of the form in a stream the one in an answer of Converse.
     """
 
     sent: Callable[[Response], Any]
     shape: str | None
     whole: bool = False
+    in_json: Callable[[Any], Any] = lambda sent: sent
 
 
 PLACES: Final[Mapping[str, _Place]] = {
@@ -62,7 +65,7 @@ PLACES: Final[Mapping[str, _Place]] = {
     "images": _Place(lambda answer: _held(answer, "image"), "ImageBlock"),
     "tool_results": _Place(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
     "usage": _Place(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
-    "trace": _Place(lambda answer: answer.trace or {}, "ConverseTrace", whole=True),
+    "trace": _Place(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
     "additional": _Place(lambda answer: {} if answer.additional is None else answer.additional, None, whole=True),
     "content": _Place(_blocks, "ContentBlock", whole=True),
 }
@@ -104,7 +107,7 @@ def _first(outcome: Outcome, response: Response, *, whole: bool) -> Difference |
         if given is None or (place.whole and not whole):
             continue
         sent, got = _plain(place.sent(response)), _plain(given)
-        if got != sent and got != _modelled(place.shape, sent):
+        if all(got not in (form, _modelled(place.shape, form)) for form in (sent, place.in_json(sent))):
             return Difference(f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent))
     return None
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from converse_harness.contract.outcome import Outcome
-from converse_harness.errors import BlockedConnection, ReplyError
+from converse_harness.errors import BlockedConnection, ReplyError, StreamOrderError
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -298,7 +298,8 @@ def _check_question(target: Target) -> None:
 
 
 def _failed(error: BaseException, target: Target) -> Outcome:
-    if not isinstance(error, Exception) or isinstance(error, ReplyError):
+    ours = isinstance(error, ReplyError) and not isinstance(error, StreamOrderError)
+    if not isinstance(error, Exception) or ours:
         raise error  # Ctrl-C, sys.exit, pytest.skip, pytest.fail, or an invalid Outcome
     _asked(error, target)
     return Outcome(error=error)
