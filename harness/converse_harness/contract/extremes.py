@@ -7,11 +7,11 @@ are long.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from converse_harness import reply
+from converse_harness import bedrock, reply
 from converse_harness.contract.running import TOOL
 from converse_harness.reply.reply import Reply
 
@@ -57,6 +57,25 @@ def _thought(text: str, signature: str | None = None) -> list[Mapping[str, Any]]
     return [_delta(reasoningContent={"text": text}), *signed]
 
 
+def _cited(*deltas: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A block with two citations of the same title, and its text."""
+    places = ({"documentIndex": 0, "start": start, "end": start + 9} for start in (0, 20))
+    sources = ({"title": "Weather", "location": {"documentChar": place}} for place in places)
+    return [*(_delta(citation=source) for source in sources), *deltas]
+
+
+def _served(status: str) -> list[list[Mapping[str, Any]]]:
+    """A tool that the service runs, and its result: two items in each delta."""
+    name, used = "nova_code_interpreter", "tooluse_extreme000000000served"
+    begun = {"toolUseId": used, "name": name, "type": "server_tool_use"}
+    done = {"toolUseId": used, "type": f"{name}_result", "status": status}
+    results = [_delta(toolResult=[{"text": first}, {"text": second}]) for first, second in (("1", "2"), ("", "3"))]
+    return [
+        [{"contentBlockStart": {"start": {"toolUse": begun}}}, _delta(toolUse={"input": '{"snippet": "1"}'})],
+        [{"contentBlockStart": {"start": {"toolResult": done}}}, *results],
+    ]
+
+
 def _long_input() -> str:
     return json.dumps({"city": "".join(f"{number} " for number in range(_CHARACTERS // 4))})
 
@@ -94,8 +113,18 @@ def _every() -> Sequence[tuple[frozenset[str], Reply]]:
             _stream(*(_tool(number, json.dumps({"city": str(number)})) for number in range(_BLOCKS)), stop="tool_use"),
         ),
         (tool, _stream(_tool(0, *_long_input()[:_DELTAS], _long_input()[_DELTAS:]), stop="tool_use")),
+        *_beyond_text(),
         (text | thought, _stream(_thought("first", "c2lnbmVk"), _thought("second"), _text("done"))),
     )
+
+
+def _beyond_text() -> Iterator[tuple[frozenset[str], Reply]]:
+    """Answers with citations and with tools of the service, if the installed botocore has them."""
+    citations = frozenset({"text", "citationsContent"})
+    yield citations, _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text("."))
+    if bedrock.has_member("ContentBlockDelta", "toolResult"):
+        for status in ("success", "error"):
+            yield frozenset({"text", "toolUse", "toolResult"}), _stream(*_served(status), _text("Done."))
 
 
 def extremes(kinds: Iterable[str]) -> list[Reply]:
