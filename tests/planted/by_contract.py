@@ -89,8 +89,8 @@ def outcome_of(answer: Answer) -> Outcome:
     )
 
 
-def contract_of(read: Read, *, seed: int = 0) -> ConsumerContract:
-    """The contract of a consumer, at its default settings but for the seed."""
+def contract_of(read: Read, *, seed: int = 0, examples: int = ConsumerContract.examples) -> ConsumerContract:
+    """The contract of a consumer, at its default settings."""
 
     class Planted(ConsumerContract):
         transport = "httpx"
@@ -98,7 +98,7 @@ def contract_of(read: Read, *, seed: int = 0) -> ConsumerContract:
         def consume(self, target: Target) -> Outcome:
             return outcome_of(read(events_of(target)))
 
-    Planted.seed = seed
+    Planted.seed, Planted.examples = seed, examples
     return Planted()
 
 
