@@ -14,7 +14,7 @@ from botocore.eventstream import EventStreamBuffer
 
 from converse_harness.cases import CASES
 from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, VerdictLevel
-from converse_harness.contract.properties import PROPERTIES, Drawing
+from converse_harness.contract.properties import PROPERTIES, PropertyDraw
 from converse_harness.contract.trying import attempt, opened
 from converse_harness.contract.verdicts import Tried
 from converse_harness.reply.reply import Reply
@@ -134,7 +134,7 @@ def _of_property(contract: ConsumerContract, name: str) -> Tried | None:
             worst = tried
             raise _Found
 
-    drawing = Drawing(
+    drawing = PropertyDraw(
         contract.operation, contract.transport, contract.kinds, contract.examples, contract.seed, "planted"
     )
     try:

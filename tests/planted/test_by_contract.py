@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from converse_harness.cases import CASES
+from converse_harness.contract.properties import PROPERTIES
 from tests.planted.bugs import BUGS, CONSUMERS, Bug
 from tests.planted.by_contract import NOT_SHOWN, PROPERTIES_FIRST, accusations, contract_of, found_by
+from tests.planted.contract_column import FOUND_BY
 from tests.planted.mended import mended
 
 FOUND = 45
@@ -36,6 +39,11 @@ def test_answers_at_the_edge_find_what_is_seldom_drawn(name: str) -> None:
     bug = next(bug for bug in BUGS if bug.name == name)
     contract = contract_of(mended(bug.consumer, bug))
     assert [found for found, _ in accusations(contract, "any_extreme")] == ["any_extreme"]
+
+
+def test_the_column_has_every_bug_that_an_outcome_can_show() -> None:
+    assert {*FOUND_BY} | {*NOT_SHOWN} == {bug.name for bug in BUGS}
+    assert {*FOUND_BY.values()} <= {*PROPERTIES, *CASES}
 
 
 def test_every_bug_that_an_outcome_cannot_show_has_a_reason() -> None:

@@ -23,7 +23,7 @@ import pytest
 from converse_harness.cases import CASES
 from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
-from converse_harness.contract.properties import PROPERTIES, Drawing, Unending
+from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target
 from converse_harness.contract.settings import SETTINGS, check
 from converse_harness.contract.trying import attempt, opened
@@ -170,7 +170,7 @@ class ConsumerContract:
             if error is not None and (not known or each.seen.outcome is None):
                 raise Unending(error) if each.seen.outcome is None else error
 
-        drawing = Drawing(
+        drawing = PropertyDraw(
             self.operation, self.transport, self.kinds, self.examples, self.seed, request.node.nodeid.partition("[")[0]
         )
         try:

@@ -18,7 +18,7 @@ from converse_harness.stream.assemble import Response
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class UnlikePlace:
     """A place of an Outcome that is not as sent. `lost`: something is missing, and the rest is right."""
 
     why: str
@@ -43,7 +43,7 @@ def _held(response: Response, *path: str) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _OutcomePlace:
     """How a place is read from an answer of the fake, and the shape of AWS's model for it, or for each item of a list.
 
     `whole`: the place is one of the whole answer and not of its blocks. A consumer that called again may add it up.
@@ -56,18 +56,20 @@ class _Place:
     in_json: Callable[[Any], Any] = lambda sent: sent
 
 
-PLACES: Final[Mapping[str, _Place]] = {
-    "signatures": _Place(lambda answer: _held(answer, "reasoningContent", "reasoningText", "signature"), None),
-    "redacted": _Place(lambda answer: _held(answer, "reasoningContent", "redactedContent"), None),
-    "citations": _Place(
+PLACES: Final[Mapping[str, _OutcomePlace]] = {
+    "signatures": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "reasoningText", "signature"), None),
+    "redacted": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "redactedContent"), None),
+    "citations": _OutcomePlace(
         lambda answer: [each for some in _held(answer, "citationsContent", "citations") for each in some], "Citation"
     ),
-    "images": _Place(lambda answer: _held(answer, "image"), "ImageBlock"),
-    "tool_results": _Place(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
-    "usage": _Place(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
-    "trace": _Place(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
-    "additional": _Place(lambda answer: {} if answer.additional is None else answer.additional, None, whole=True),
-    "content": _Place(_blocks, "ContentBlock", whole=True),
+    "images": _OutcomePlace(lambda answer: _held(answer, "image"), "ImageBlock"),
+    "tool_results": _OutcomePlace(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
+    "usage": _OutcomePlace(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
+    "trace": _OutcomePlace(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
+    "additional": _OutcomePlace(
+        lambda answer: {} if answer.additional is None else answer.additional, None, whole=True
+    ),
+    "content": _OutcomePlace(_blocks, "ContentBlock", whole=True),
 }
 """The places of an Outcome that are compared with an answer as the fake sent it."""
 
@@ -82,7 +84,7 @@ SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
 """For each kind of block: the places of an Outcome that show it. A kind is judged if one of them is not None."""
 
 
-def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> Difference | None:
+def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> UnlikePlace | None:
     """Return the first place that is not as sent; None if all are, or if no call was answered as a whole.
 
     Each of several answers is accepted. `went_on`: the outcome is of more than one answer, so that only what belongs
@@ -97,18 +99,18 @@ def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> Dif
     return _nearest([_first(outcome, response, whole=not went_on) for response in responses])
 
 
-def _nearest(found: Sequence[Difference | None]) -> Difference | None:
+def _nearest(found: Sequence[UnlikePlace | None]) -> UnlikePlace | None:
     return None if None in found else found[0]
 
 
-def _first(outcome: Outcome, response: Response, *, whole: bool) -> Difference | None:
+def _first(outcome: Outcome, response: Response, *, whole: bool) -> UnlikePlace | None:
     for name, place in PLACES.items():
         given = getattr(outcome, name)
         if given is None or (place.whole and not whole):
             continue
         sent, got = _plain(place.sent(response)), _plain(given)
         if all(got not in (form, _modelled(place.shape, form)) for form in (sent, place.in_json(sent))):
-            return Difference(f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent))
+            return UnlikePlace(f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent))
     return None
 
 

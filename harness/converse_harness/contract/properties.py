@@ -29,7 +29,7 @@ class Unending(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class PropertyDraw:
     """How the answers of a property are drawn.
 
     `kinds` are the kinds of blocks (None: all), `examples` is the number of answers, and `seed` decides what they are
@@ -57,7 +57,7 @@ class Property:
     required: str
     draws: Callable[[Sequence[str], str, str], SearchStrategy[Reply]]
 
-    def check(self, put: Callable[[Reply], None], drawing: Drawing, *, shrink: bool = True) -> None:
+    def check(self, put: Callable[[Reply], None], drawing: PropertyDraw, *, shrink: bool = True) -> None:
         """Call `put` with the drawn answers. Raises the error of `put` for the smallest answer that fails.
 
         Without `shrink` no answer of an earlier run is tried again, and none is made smaller.
