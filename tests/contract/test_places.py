@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,8 +19,10 @@ from tests.contract.projects import run, told
 SIGNED = {"reasoningContent": {"reasoningText": {"text": "They ask.", "signature": "c2lnbmVk"}}}
 REDACTED = {"reasoningContent": {"redactedContent": b"\xff\0"}}
 SOURCE = {"title": "Weather", "location": {"documentChar": {"documentIndex": 0, "start": 0, "end": 4}}}
-CITED = {"citationsContent": {"content": [{"text": "It rains"}], "citations": [SOURCE, {**SOURCE, "title": "Sun"}]}}
-USAGE = {"inputTokens": 5, "outputTokens": 6, "totalTokens": 11, "cacheReadInputTokens": 0, "serverToolUsage": {}}
+SOURCES = [SOURCE, {**SOURCE, "title": "Sun"}]
+CITED: dict[str, Any] = {"citationsContent": {"content": [{"text": "It rains"}], "citations": SOURCES}}
+USAGE: dict[str, Any] = {"inputTokens": 5, "outputTokens": 6, "totalTokens": 11}
+USAGE |= {"cacheReadInputTokens": 0, "serverToolUsage": dict[str, int]()}
 ROUTED = {"promptRouter": {"invokedModelId": "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"}}
 
 ANSWER = reply.message(SIGNED, REDACTED, CITED, usage=USAGE, trace=ROUTED, additional={"stop_sequence": "END"})
@@ -31,7 +33,7 @@ RIGHT = Outcome(
     reasoning="They ask.",
     signatures=["c2lnbmVk"],
     redacted=[b"\xff\0"],
-    citations=CITED["citationsContent"]["citations"],  # type: ignore[arg-type]
+    citations=CITED["citationsContent"]["citations"],
     images=[],
     tool_results=[],
     usage=USAGE,
@@ -90,7 +92,8 @@ def test_what_was_not_sent_is_not(changes: Mapping[str, Any], words: str) -> Non
     verdict = judged(replace(RIGHT, **changes))
     assert verdict.words == words
     assert verdict.why.startswith(f"{next(iter(changes))} ")
-    assert judged(replace(RIGHT, **dict.fromkeys(changes))) == HANDLED
+    none: dict[str, Any] = dict.fromkeys(changes)
+    assert judged(replace(RIGHT, **none)) == HANDLED
 
 
 def test_without_calls_places_are_not_judged() -> None:
@@ -121,7 +124,7 @@ def test_what_the_api_may_add_is_to_be_read() -> None:
 class Named(ConsumerContract):
     """It names a kind that its Outcome does not show."""
 
-    kinds = ("text", "citationsContent")
+    kinds: ClassVar[Sequence[str] | None] = ["text", "citationsContent"]
 
     def consume(self, target: Target) -> Outcome:
         list(target.client.converse_stream(**target.request)["stream"])
@@ -175,7 +178,7 @@ class TestConsumer(ConsumerContract):
 
 def test_answers_of_a_known_property_are_counted(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_known=KNOWN)
-    seen = []
+    seen: list[str] = []
     for _ in range(2):
         result = run(pytester, "-k", "any_answer or any_failure")
         assert result.ret == 0
@@ -188,7 +191,7 @@ def test_answers_of_a_known_property_are_counted(pytester: pytest.Pytester) -> N
 
 
 def test_a_seed_draws_the_same_and_another_one_others(pytester: pytest.Pytester) -> None:
-    counts = set()
+    counts: set[str] = set()
     for number in range(3):
         pytester.makepyfile(test_known=KNOWN.replace("examples = 40", f"examples = 40\n    seed = {number}"))
         run(pytester, "-k", "any_answer")

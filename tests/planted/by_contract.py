@@ -40,7 +40,7 @@ def events_of(target: Target) -> Iterator[Event]:
     """Send the question over httpx, and read the frames as AWS writes them, with members that botocore drops."""
     request = dict(target.request)
     url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{quote(request.pop('modelId'))}/converse-stream"
-    buffer = EventStreamBuffer()
+    buffer: Any = EventStreamBuffer()
     with _CLIENT.stream("POST", url, json=request, timeout=target.patience) as answer:
         if not answer.is_success:
             raise Failed(answer.headers.get("x-amzn-errortype", answer.status_code))

@@ -32,7 +32,8 @@ def _stream(*blocks: Iterable[Mapping[str, Any]], stop: str = "end_turn", **meta
     """An answer of these blocks; each is its events without their index."""
     events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
     for index, block in enumerate(blocks):
-        for event in (*block, {"contentBlockStop": {}}):
+        ended: Mapping[str, Any] = {"contentBlockStop": {}}
+        for event in (*block, ended):
             ((name, members),) = event.items()
             events.append({name: {"contentBlockIndex": index, **members}})
     last = {"usage": dict(_USAGE), "metrics": {"latencyMs": 900}, **metadata}

@@ -14,6 +14,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import in_json
 from converse_harness.contract.outcome import Outcome
 from converse_harness.endpoint.call import Call
+from converse_harness.json_values import is_array, is_object, member_of
 from converse_harness.stream.assemble import Response
 
 
@@ -32,14 +33,8 @@ def _blocks(response: Response) -> list[Mapping[str, Any]]:
 
 def _held(response: Response, *path: str) -> list[Any]:
     """The values at a path of members, of each content block that has them."""
-    found: list[Any] = []
-    for block in _blocks(response):
-        value: Any = block
-        for name in path:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        if value is not None:
-            found.append(value)
-    return found
+    found = (member_of(block, *path) for block in _blocks(response))
+    return [value for value in found if value is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +51,10 @@ class _OutcomePlace:
     in_json: Callable[[Any], Any] = lambda sent: sent
 
 
+def _additional(answer: Response) -> Any:
+    return {} if answer.additional is None else answer.additional
+
+
 PLACES: Final[Mapping[str, _OutcomePlace]] = {
     "signatures": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "reasoningText", "signature"), None),
     "redacted": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "redactedContent"), None),
@@ -66,9 +65,7 @@ PLACES: Final[Mapping[str, _OutcomePlace]] = {
     "tool_results": _OutcomePlace(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
     "usage": _OutcomePlace(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
     "trace": _OutcomePlace(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
-    "additional": _OutcomePlace(
-        lambda answer: {} if answer.additional is None else answer.additional, None, whole=True
-    ),
+    "additional": _OutcomePlace(_additional, None, whole=True),
     "content": _OutcomePlace(_blocks, "ContentBlock", whole=True),
 }
 """The places of an Outcome that are compared with an answer as the fake sent it."""
@@ -148,29 +145,24 @@ def _modelled(shape_name: str | None, value: Any) -> Any:
     if shape_name is None or not bedrock.has_shape(shape_name):
         return value
     shape = bedrock.shape(shape_name)
-    return [_known(shape, item) for item in value] if isinstance(value, list) else _known(shape, value)
+    return [_known(shape, item) for item in value] if is_array(value) else _known(shape, value)
 
 
 def _known(shape: Any, value: Any) -> Any:
-    if isinstance(value, dict) and shape.type_name == "structure" and not bedrock.is_document(shape):
-        members = cast("dict[str, Any]", value)
-        return {name: _known(shape.members[name], member) for name, member in members.items() if name in shape.members}
-    if isinstance(value, dict) and shape.type_name == "map":
-        return {name: _known(shape.value, member) for name, member in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list) and shape.type_name == "list":
+    if is_object(value) and shape.type_name == "structure" and not bedrock.is_document(shape):
+        return {name: _known(shape.members[name], member) for name, member in value.items() if name in shape.members}
+    if is_object(value) and shape.type_name == "map":
+        return {name: _known(shape.value, member) for name, member in value.items()}
+    if is_array(value) and shape.type_name == "list":
         return [_known(shape.member, item) for item in value]
     return value
 
 
 def _is_part(got: Any, sent: Any) -> bool:
     """Whether a value has nothing that was not sent: items of a list in their order, members of a mapping."""
-    if isinstance(got, dict) and isinstance(sent, dict):
-        members = cast("dict[str, Any]", sent)
-        return all(
-            name in members and (members[name] == each or _is_part(each, members[name]))
-            for name, each in cast("dict[str, Any]", got).items()
-        )
-    if isinstance(got, list) and isinstance(sent, list):
+    if is_object(got) and is_object(sent):
+        return all(name in sent and (sent[name] == each or _is_part(each, sent[name])) for name, each in got.items())
+    if is_array(got) and is_array(sent):
         left = iter(sent)
         return all(any(item == each or _is_part(each, item) for item in left) for each in got)
     return isinstance(got, str) and isinstance(sent, str) and got in sent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.cases import CASES, UnknownCase
@@ -11,10 +11,6 @@ from converse_harness.contract.expectations import OVERFLOW
 from converse_harness.contract.properties import PROPERTIES, block_kinds
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Transport
-
-if TYPE_CHECKING:
-    from converse_harness.contract import ConsumerContract
-
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
 _TRANSPORTS: Final[tuple[Transport, ...]] = ("boto", "httpx", "server")
@@ -54,7 +50,7 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 allowed values."""
 
 
-def check(contract: type[ConsumerContract], where: str) -> None:
+def check(contract: type[Any], where: str) -> None:
     """Check the settings of a contract. Raises ReplyError for an invalid setting."""
     for name, (is_allowed, expected) in _ALLOWED.items():
         if not is_allowed(value := getattr(contract, name)):
@@ -86,7 +82,7 @@ def _check_errors(errors: Any, where: str) -> None:
             )
 
 
-def _check_known(contract: type[ConsumerContract], where: str) -> None:
+def _check_known(contract: type[Any], where: str) -> None:
     names = {*contract.cases(), *PROPERTIES}
     for name, reason in contract.known.items():
         if name not in names:

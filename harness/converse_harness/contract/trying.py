@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from converse_harness import reply
 from converse_harness.contract.expectations import expectation_of
@@ -17,10 +17,23 @@ from converse_harness.errors import CallError
 from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
-    from converse_harness.contract import ConsumerContract
     from converse_harness.endpoint.call import Call
     from converse_harness.intercept.fake import Fake
     from converse_harness.server.listener import ConverseServer
+
+
+class Contract(Protocol):
+    """What a try needs of a ConsumerContract."""
+
+    operation: ClassVar[str]
+    time_limit: ClassVar[float]
+    errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]]
+    most_calls: ClassVar[int]
+    kinds: ClassVar[Sequence[str] | None]
+
+    def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
+        """Ask the target with the consumer."""
+        ...
 
 
 def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
@@ -44,7 +57,7 @@ def _of_one_run(kind: type[Fake]) -> type[Fake]:
     return type(kind.__name__, (OwnRun, kind), {})
 
 
-def attempt(contract: ConsumerContract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
+def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
     """Run the contract's consumer with an open fake that sends these replies, judge the result, and close the fake."""
     try:
         verdict, outcome, requests = _put(contract, fake, replies)
@@ -58,7 +71,7 @@ def attempt(contract: ConsumerContract, name: str, replies: Sequence[Reply], fak
     return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
 
 
-def _put(contract: ConsumerContract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
+def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
     expected = expectation_of(replies)
     _answer(fake, replies, goes_on=bool(expected.answers))
     target = Target(fake, contract.operation, SHORT_TIME if any(map(_is_silent, replies)) else PATIENT)
@@ -72,7 +85,7 @@ def _put(contract: ConsumerContract, fake: Fake, replies: Sequence[Reply]) -> tu
     return judge(expected, outcome, calls, errors=contract.errors), outcome, len(calls)
 
 
-def _check_kinds(contract: ConsumerContract, outcome: Outcome, calls: Sequence[Call]) -> None:
+def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) -> None:
     """Raise SetUpFailed if the contract names a kind of blocks that came, and that the outcome does not show."""
     if contract.kinds is None or outcome.error is not None:
         return
