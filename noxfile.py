@@ -6,6 +6,7 @@ uv installs no release of another project that is newer than the day in pyprojec
 
 import datetime as dt
 import os
+import runpy
 import shutil
 from functools import partial
 from pathlib import Path
@@ -385,3 +386,6 @@ def bench(session: nox.Session) -> None:
     if shutil.which("npm"):  # without it the report says what could not be measured
         session.run("npm", "ci", "--prefix", "benchmarks/node", external=True)
     session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+runpy.run_path("tests/clients/differential_session.py", {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "install": install})

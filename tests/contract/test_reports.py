@@ -164,7 +164,7 @@ class TestLoop(ConsumerContract):
 TABLE = [
     "test_loop.py::TestLoop: 1 handled, 2 mishandled (1 known)",
     "  cut_off          silent success, known  no error; '18 °C and sunny', stop reason None",
-    "  no_message_stop  silent success         no error; '18 °C and sunny in Zürich.', stop...",
+    "  no_message_stop  silent success         no error; '18 °C and sunny in Zürich.', stop reason None",
 ]
 SOME = "text_basic or cut_off or no_message_stop"
 
@@ -193,6 +193,23 @@ def test_the_table(options: tuple[str, ...], pytester: pytest.Pytester, monkeypa
     result.assert_outcomes(passed=1, failed=1, xfailed=1)
     assert table(result.outlines) == TABLE
     assert max(map(len, result.outlines)) <= 200
+
+
+TERMINAL = """
+def pytest_collection_finish(session):
+    session.config.pluginmanager.getplugin("terminalreporter").isatty = True
+"""
+"""A conftest that makes pytest write to a terminal."""
+
+
+def test_the_table_has_the_width_of_a_terminal(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makepyfile(test_loop=LOOP)
+    pytester.makeconftest(TERMINAL)
+    monkeypatch.setenv("COLUMNS", "90")
+    shortened = "  no_message_stop  silent success         no error; '18 °C and sunny in Zürich.', stop..."
+    assert table(run(pytester, "-k", SOME).outlines) == [*TABLE[:2], shortened]
+    monkeypatch.setenv("COLUMNS", "120")
+    assert table(run(pytester, "-k", SOME).outlines) == TABLE
 
 
 def test_colours_are_for_a_terminal(pytester: pytest.Pytester) -> None:

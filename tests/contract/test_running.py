@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from subprocess import run as run_in_a_process
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 from converse_harness import ConverseServer, Fake, Reply, faults, reply
 from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
 from converse_harness.contract.running import run
-from converse_harness.errors import ReplyError
+from converse_harness.contract.trying import opened
+from converse_harness.errors import BlockedConnection, ReplyError
 from converse_harness.intercept.in_process import BotoFake
 
 
@@ -135,6 +137,34 @@ def test_what_waits_for_an_answer_is_freed() -> None:
     with ConverseServer() as server:
         fake = server.script(reply.text("OK.").broken(faults.stall))
         assert is_stopped(reads, fake, time_limit=0.5, most_calls=50) == 1
+
+
+def test_what_cannot_be_stopped_gets_no_reply_of_the_next_case() -> None:
+    goes_on, refused = threading.Event(), threading.Event()
+
+    def adapter(target: Target) -> Outcome:
+        asked(target)
+        while not goes_on.is_set():
+            with suppress(BaseException):
+                goes_on.wait(0.01)
+        with suppress(BaseException):
+            try:
+                asked(target)
+            except BlockedConnection:
+                refused.set()
+        return Outcome()
+
+    late = opened("boto", ConverseServer)
+    late.always(reply.text("OK."))
+    assert run(adapter, Target(late, "ConverseStream", 600.0), time_limit=0.3, most_calls=50) is None
+    following = opened("boto", ConverseServer)
+    following.always(reply.text("of the next case"))
+    goes_on.set()
+    try:
+        assert refused.wait(10)
+        assert len(following.calls.all) == 0
+    finally:
+        following.close()
 
 
 def test_what_asks_too_often_is_not_waited_for() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from converse_harness.cases import CASES, UnknownCase
-from converse_harness.contract import SETTINGS, ConsumerContract, Outcome, Target, ToolCall, consumer_contract
-from converse_harness.contract.expectations import PROPERTIES
+from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, consumer_contract
+from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract.settings import SETTINGS
 from converse_harness.errors import ReplyError
 
 
@@ -28,16 +29,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"kinds": ["text", "tool_use"]},
         (
             ".kinds = ['text', 'tool_use']; a list of some of 'text', 'toolUse', 'reasoningContent', "
-            "'citationsContent', 'toolResult', 'image'."
+            "'citationsContent', 'toolResult', 'image', or None for all."
         ),
     ),
     "no kinds": (
         {"kinds": []},
         (
             ".kinds = []; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', 'toolResult', "
-            "'image'."
+            "'image', or None for all."
         ),
     ),
+    "seed": ({"seed": -1}, ".seed = -1; a whole number, 0 or more, or None."),
     "errors of a text": (
         {"errors": {KeyError: "ThrottlingException"}},
         ".errors[KeyError] = 'ThrottlingException'; a list of names: ['ThrottlingException'].",
@@ -92,7 +94,7 @@ def test_an_unknown_case_is_refused_with_those_that_are_near() -> None:
     first, _, near = str(raised.value).partition(". Near it: ")
     assert first == "TestMine.known: no case is called 'tool_interleave'"
     assert near.startswith("tool_interleaved, ")
-    assert near.endswith("Properties: any_answer, any_failure, any_fault.")
+    assert near.endswith("Properties: any_answer, any_extreme, any_failure, any_fault.")
 
 
 def test_an_unknown_setting() -> None:
@@ -100,8 +102,7 @@ def test_an_unknown_setting() -> None:
         consumer_contract(ask, timeout=5)
     assert str(raised.value) == (
         "consumer_contract(timeout=...): no setting. Settings: transport, operation, known, time_limit, errors, "
-        "most_calls, "
-        "kinds, examples."
+        "most_calls, kinds, examples, seed."
     )
 
 
@@ -133,6 +134,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "Outcome(error=<class 'ValueError'>): an exception, or its name; None where none came.",
     ),
     "no error": ({"error": ""}, 'Outcome(error=""): the name of the error; None where none came.'),
+    "usage": (
+        {"usage": []},
+        "Outcome(usage=[]): an AWS TokenUsage, {} where none came; None where the consumer keeps none.",
+    ),
+    "a signature": ({"signatures": [b"a"]}, "Outcome(signatures=...): number 0 is b'a'; a text."),
+    "a citation": (
+        {"citations": ["page 3"]},
+        "Outcome(citations=...): number 0 is 'page 3'; a mapping in the form of AWS.",
+    ),
     "reasoning": ({"reasoning": []}, "Outcome(reasoning=[]): a text; None where the consumer hands none out."),
 }
 

@@ -16,9 +16,10 @@ import pytest
 
 from converse_harness import Call, Fake, reply
 from converse_harness.cases import CASES
-from converse_harness.contract import OPERATIONS, Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
+from converse_harness.contract import Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
-from converse_harness.contract.verdicts import ACCIDENTS, FOLLOW_UP, HANDLED, judge
+from converse_harness.contract.judging import ACCIDENTS, FOLLOW_UP, HANDLED, judge
+from converse_harness.contract.settings import OPERATIONS
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults import FAULTS
 from converse_harness.intercept.in_process import BotoFake

@@ -9,9 +9,12 @@ from typing import Final
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, VerdictLevel
-from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE, PROPERTIES
-from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
+from converse_harness.contract import ConsumerContract, Flaw, VerdictLevel
+from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
+from converse_harness.contract.judging import ACCIDENTS, FINISHED
+from converse_harness.contract.outcome import OPTIONAL
+from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract.settings import SETTINGS
 from converse_harness.faults import FAULTS
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_strategies import faulty_replies
@@ -26,6 +29,13 @@ def settings() -> Iterator[Row]:
     for name, meaning in SETTINGS.items():
         default = getattr(ConsumerContract, name)
         yield code(name), code(repr(list(default) if isinstance(default, tuple) else default)), meaning
+
+
+def places() -> Iterator[Row]:
+    """What an Outcome may have besides."""
+    yield "place", "what it is"
+    for name, meaning in OPTIONAL.items():
+        yield code(name), meaning
 
 
 def levels() -> Iterator[Row]:
@@ -71,6 +81,7 @@ def _codes(words: Iterable[str]) -> str:
 
 
 TABLES: Final[Tables] = {
+    "places": places,
     "settings": settings,
     "levels": levels,
     "flaws": flaws,

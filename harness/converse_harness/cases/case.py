@@ -31,6 +31,7 @@ RECORDED_WHOLE = "recorded answers of Converse; in streams from AWS's model"
 MODEL = "AWS's model; not recorded"
 SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
+NETWORK = "happens daily on any network, whatever AWS sends"
 GUIDE = "AWS's guide; not recorded"
 """GUIDE and the constants above it are the common values of `Case.source`, the evidence for a case."""
 

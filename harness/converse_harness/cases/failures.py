@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import ERRORS, OVERFLOW_IN_STREAM, OVERFLOWS, THROTTLES, Wording
-from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION, Case, Made, snake
+from converse_harness.cases.case import MEASURED, MODEL, NETWORK, RECORDED, SPECIFICATION, Case, Made, snake
 from converse_harness.cases.messages import ANSWER, SIGNED, reasoned
 from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS
@@ -19,7 +19,10 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
 _WAIT: Final = "Wait and ask again, a few times; then fail, and say that the service is busy."
+_WAIT_FOR_500: Final = "Wait and ask again, a few times; then fail, and say that Bedrock itself failed."
 _SHORTEN: Final = "Make the conversation shorter and ask again; never repeat the same request."
+_LOWER: Final = "Lower max_tokens, or make the conversation shorter, and ask again; never repeat the same request."
+
 _MUST_BY_STATUS: Final[Mapping[int, str]] = {
     400: "Fail at once, and say what is wrong with the request; never repeat it.",
     403: "Fail at once, and say that it is about permissions or credentials; never repeat it.",
@@ -27,7 +30,7 @@ _MUST_BY_STATUS: Final[Mapping[int, str]] = {
     408: "Fail, or ask again once; the model took too long.",
     424: "Fail, and say that the model failed.",
     429: _WAIT,
-    500: _WAIT,
+    500: _WAIT_FOR_500,
     503: _WAIT,
 }
 """The required reaction of a consumer to an HTTP error, by status."""
@@ -148,7 +151,7 @@ OVERFLOW_CASES: Final = (
         Case(
             f"overflow_{name}",
             f"The conversation is too long, in other words: {_first_words(OVERFLOWS[name].message)}",
-            _SHORTEN,
+            _LOWER if "max_tokens" in name else _SHORTEN,
             _known_from(OVERFLOWS[name]),
             partial(reply.context_overflow, cast("OverflowWording", name)),
         )
@@ -301,6 +304,6 @@ def fault_cases() -> Iterator[Case]:
                 name,
                 _SENTENCES.get(name, fault.sentence),
                 _MUST.get(name, _MUST_BY_LEVEL[fault.level]),
-                MEASURED,
+                NETWORK if fault.level == "connection" else MEASURED,
                 partial(_broken, fault),
             )

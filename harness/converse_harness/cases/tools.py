@@ -121,7 +121,7 @@ TOOL_CASES: Final = (
     Case(
         "tool_interleaved",
         "The deltas of two tools alternate.",
-        "Tell the blocks apart by their contentBlockIndex.",
+        "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
         MEASURED,
         _interleaved,
     ),

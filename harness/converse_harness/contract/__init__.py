@@ -15,37 +15,25 @@ function, write `TestMyClient = consumer_contract(ask)`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 
-from converse_harness import bedrock, reply
-from converse_harness.cases import CASES, UnknownCase
-from converse_harness.contract.expectations import OVERFLOW, PROPERTIES, Unending, block_kinds, expectation_of
-from converse_harness.contract.running import PATIENT, SHORT_TIME, Adapter, Outcome, SetUpFailed, Target, ToolCall, run
-from converse_harness.contract.verdicts import (
-    FOLLOW_UP,
-    HANDLED,
-    Flaw,
-    NotHandled,
-    Seen,
-    Tried,
-    Verdict,
-    VerdictLevel,
-    failure,
-    judge,
-    mishandled,
-    note,
-)
-from converse_harness.errors import CallError, ReplyError
-from converse_harness.faults.model import Transport
+from converse_harness.cases import CASES
+from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLevel, verdict_of
+from converse_harness.contract.outcome import Outcome, ToolCall
+from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
+from converse_harness.contract.running import Adapter, SetUpFailed, Target
+from converse_harness.contract.settings import SETTINGS, check
+from converse_harness.contract.trying import attempt, opened
+from converse_harness.contract.verdicts import NotHandled, Seen, Tried, counted, failure, note
+from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
-    from converse_harness.endpoint.call import Call
-    from converse_harness.intercept.fake import Fake
+    from converse_harness.server.listener import ConverseServer
 
 
 __all__ = [
@@ -60,6 +48,7 @@ __all__ = [
     "Verdict",
     "VerdictLevel",
     "consumer_contract",
+    "verdict_of",
 ]
 
 
@@ -70,13 +59,15 @@ class ConsumerContract:
 
     * `transport`: the way to the fake: "boto" (any boto client of the process), "httpx" or "server" (by URL);
     * `operation`: the operation that the consumer calls;
-    * `known`: maps each case or property that the consumer does not handle to the reason. The tests of these cases and
-      properties must fail, as with a strict xfail;
+    * `known`: maps each case or property that the consumer does not handle to the reason. The test of such a case must
+      fail, as with a strict xfail; of a property, the answers that are not handled are counted;
     * `time_limit` and `most_calls`: the most seconds and requests that the consumer may use for one answer;
     * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a
       conversation that is too long;
-    * `kinds`: the kinds of blocks in generated answers;
-    * `examples`: the number of generated answers for each property.
+    * `kinds`: the kinds of blocks in generated answers (None: all). A kind that is named must be one that the Outcome
+      shows, otherwise SetUpFailed is raised;
+    * `examples`: the number of generated answers for each property;
+    * `seed`: decides which answers are generated (None: others in each run).
 
     An invalid setting raises ReplyError when Python executes the `class` statement.
 
@@ -94,12 +85,13 @@ class ConsumerContract:
     time_limit: ClassVar[float] = 10.0
     errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]] = {}
     most_calls: ClassVar[int] = 50
-    kinds: ClassVar[Sequence[str]] = ("text", "toolUse", "reasoningContent")
-    examples: ClassVar[int] = 50
+    kinds: ClassVar[Sequence[str] | None] = None
+    examples: ClassVar[int] = 200
+    seed: ClassVar[int | None] = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _check(cls, cls.__name__)
+        check(cls, cls.__name__)
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
         """Send the target's request with the consumer, and return the consumer's result.
@@ -137,7 +129,8 @@ class ConsumerContract:
     def _marked(self, names: Iterable[str]) -> Iterator[Any]:
         for name in names:
             reason = self.known.get(name)
-            marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
+            strict = name not in PROPERTIES
+            marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=strict)]
             yield pytest.param(name, marks=marks, id=name)
 
     # The consumer runs in fixtures: if it raises before its first request, pytest then reports an error and not a
@@ -164,26 +157,27 @@ class ConsumerContract:
         """Search for the smallest generated answer that the consumer does not handle.
 
         Return the run with this answer, and the exception for the test. Both are None if the consumer handles all
-        generated answers.
+        generated answers. If the property is known, return the first such answer, counted.
         """
-        found = PROPERTIES[contract_property]
-        worst: Tried | None = None
+        found, known = PROPERTIES[contract_property], contract_property in self.known
+        tried: list[Tried] = []
 
         def put(answer: Reply) -> None:
-            nonlocal worst
-            tried = self._try(contract_property, [answer], request)
-            error = failure(tried, found, _name_of(request))
-            if error is not None:
-                worst = tried
-                raise Unending(error) if tried.seen.outcome is None else error
+            each = self._try(contract_property, [answer], request)
+            error = failure(each, found, _name_of(request))
+            if known or error is not None:
+                tried.append(each)
+            if error is not None and (not known or each.seen.outcome is None):
+                raise Unending(error) if each.seen.outcome is None else error
 
+        drawing = PropertyDraw(
+            self.operation, self.transport, self.kinds, self.examples, self.seed, request.node.nodeid.partition("[")[0]
+        )
         try:
-            found.check(
-                put, operation=self.operation, transport=self.transport, kinds=self.kinds, examples=self.examples
-            )
+            found.check(put, drawing, shrink=not known)
         except NotHandled as error:
-            return worst, error
-        return None, None
+            return tried[-1], error
+        return counted(tried, found, _name_of(request)) if known else (None, None)
 
     def test_property(
         self,
@@ -207,29 +201,12 @@ class ConsumerContract:
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
         """Run the consumer with a fake that sends these replies, and judge the consumer's result."""
-        fake = _opened(self.transport, request)
-        try:
-            verdict, outcome, requests = self._put(fake, replies)
-        finally:
-            fake.close()
-        try:
-            fake.check()
-        except CallError:
-            if outcome is not None:  # a stopped consumer may have sent requests after its fake was closed
-                raise
-        return Tried(replies, Seen(name, self.operation, verdict, outcome, requests), fake)
 
-    def _put(self, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
-        expected = expectation_of(replies)
-        _answer(fake, replies, goes_on=bool(expected.answers))
-        target = Target(fake, self.operation, SHORT_TIME if any(map(_is_silent, replies)) else PATIENT)
-        outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
-        calls = fake.calls.all
-        if len(calls) > self.most_calls:
-            return mishandled(Flaw.ENDLESS, f"more than {self.most_calls} requests"), None, self.most_calls
-        if outcome is None:
-            return mishandled(Flaw.HANGS, f"it was stopped after {self.time_limit:g} s"), None, len(calls)
-        return judge(expected, outcome, calls, errors=self.errors), outcome, len(calls)
+        def server() -> ConverseServer:
+            found: ConverseServer = request.getfixturevalue("converse_server")
+            return found
+
+        return attempt(self, name, replies, opened(self.transport, server))
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
@@ -262,123 +239,6 @@ def _name_of(request: pytest.FixtureRequest) -> str:
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
-def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
-    """Open a fake that accepts unused replies and unexpected calls, because the verdict covers both."""
-    if transport == "server":
-        return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
-    if transport == "httpx":
-        from converse_harness.intercept.httpx import HttpxFake
-
-        return HttpxFake(unused="allow", unexpected="allow").open()
-    from converse_harness.intercept.in_process import BotoFake
-
-    return BotoFake(unused="allow", unexpected="allow").open()
-
-
-def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
-    """Give the fake a script with the replies in order.
-
-    If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls with tool
-    results with FOLLOW_UP, and all others with the last reply again.
-    """
-    *first, last = replies
-    follow_up = reply.text(FOLLOW_UP)
-    if goes_on:
-        fake.script(*replies)
-        fake.always(follow_up)
-        return
-    fake.script(*first)
-
-    def again(call: Call) -> Reply:
-        return follow_up if call.tool_results else last.times(1)
-
-    fake.always(again)
-
-
-def _is_silent(answer: Reply) -> bool:
-    """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
-    return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
-
-
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
         raise error.with_traceback(None)  # pytest requires one visible frame of this module
-
-
-OPERATIONS: Final = ("ConverseStream", "Converse")
-_TRANSPORTS: Final[tuple[Transport, ...]] = ("boto", "httpx", "server")
-
-SETTINGS: Final[Mapping[str, str]] = {
-    "transport": 'how it reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` (by URL)',
-    "operation": 'what it calls: `"ConverseStream"` or `"Converse"`',
-    "known": "the cases and properties that it knowingly does not handle, each with the reason",
-    "time_limit": "how many seconds it may take for one answer",
-    "errors": "what its own errors stand for, by class or name: names of errors of AWS, and `"
-    f"{OVERFLOW}` for a conversation that is too long",
-    "most_calls": "how often it may ask for one answer",
-    "kinds": "the blocks of drawn answers",
-    "examples": "how many answers are drawn for each property",
-}
-"""The settings of a contract and their meanings."""
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value > 0
-
-
-_ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "transport": (_TRANSPORTS.__contains__, f"one of {', '.join(map(repr, _TRANSPORTS))}"),
-    "operation": (OPERATIONS.__contains__, f"one of {', '.join(map(repr, OPERATIONS))}"),
-    "time_limit": (
-        lambda value: type(value) in (int, float) and 0 < value < float("inf"),
-        "a number of seconds, more than 0",
-    ),
-    "most_calls": (_is_count, "a whole number, 1 or more"),
-    "examples": (_is_count, "a whole number, 1 or more"),
-}
-"""For each setting with a single value: a function that returns whether a value is allowed, and a description of the
-allowed values."""
-
-
-def _check(contract: type[ConsumerContract], where: str) -> None:
-    """Check the settings of a contract. Raises ReplyError for an invalid setting."""
-    for name, (is_allowed, expected) in _ALLOWED.items():
-        if not is_allowed(value := getattr(contract, name)):
-            raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")
-    kinds: Any = contract.kinds
-    if not isinstance(kinds, list | tuple) or not kinds or not {*cast("Sequence[object]", kinds)} <= {*block_kinds()}:
-        allowed = ", ".join(map(repr, block_kinds()))
-        raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {allowed}.")
-    _check_errors(contract.errors, where)
-    _check_known(contract, where)
-
-
-def _check_errors(errors: Any, where: str) -> None:
-    allowed = {*bedrock.all_errors(), OVERFLOW}
-    for key, names in errors.items():
-        if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
-            raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
-        shown = key if isinstance(key, str) else key.__name__
-        if isinstance(names, str):
-            raise ReplyError(f"{where}.errors[{shown}] = {names!r}; a list of names: [{names!r}].")
-        if unknown := sorted({*names} - allowed):
-            raise ReplyError(
-                f"{where}.errors[{shown}]: {unknown[0]!r} is no error of AWS. One of: {', '.join(sorted(allowed))}."
-            )
-
-
-def _check_known(contract: type[ConsumerContract], where: str) -> None:
-    names = {*contract.cases(), *PROPERTIES}
-    for name, reason in contract.known.items():
-        if name not in names:
-            try:
-                case = CASES[name]
-            except UnknownCase as error:
-                raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
-            if case.stream_only and contract.operation == "Converse":
-                why = "only a stream can be so, and the operation is Converse"
-            else:
-                why = f'the transport "{contract.transport}" cannot express it'
-            raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")
-        if type(reason) is not str or not reason.strip():
-            raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")

@@ -1,12 +1,11 @@
-"""Compute the accepted results of a consumer for given replies, and define the properties for generated replies."""
+"""Compute the accepted results of a consumer for given replies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import converse_strategies as strategies
 from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
@@ -16,10 +15,6 @@ from converse_harness.json_values import is_object, parsed_json
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
 
 OVERFLOW: Final = "ContextOverflow"
 """The name that stands for "the conversation is too long" in a contract's `errors`."""
@@ -179,8 +174,25 @@ def _of_one(reply: Reply) -> Expectation:
         )
         return Expectation((whole,) if complete else (), True, said=whole)
     if broken <= HARMLESS:
-        return Expectation((whole,), whole.incomplete)
+        return Expectation((whole,), whole.incomplete or not _in_order(reply))
     return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
+
+
+def _in_order(reply: Reply) -> bool:
+    """Whether each block ends before the next one begins, as in every stream of ConverseStream.
+
+    A consumer may take any other stream for a broken one. Members that it does not know are no reason to do so.
+    """
+    unfinished: object = None
+    for event in reply.unbroken_events():
+        name = kind(event)
+        if not name.startswith("contentBlock"):
+            continue
+        index = event[name].get("contentBlockIndex")
+        if unfinished not in (None, index):
+            return False
+        unfinished = None if name == "contentBlockStop" else index
+    return True
 
 
 def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer) -> bool:
@@ -214,94 +226,3 @@ def _names(name: str, message: object) -> frozenset[str]:
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))
     return frozenset({name, OVERFLOW} if overflows else {name})
-
-
-class Unending(BaseException):
-    """Raised if the consumer had to be stopped; `error` is the failure of the test.
-
-    It is a BaseException, so that hypothesis does not shrink the answer: each attempt would take the whole time limit.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
-
-
-@dataclass(frozen=True, slots=True)
-class Property:
-    """A property that a consumer must have for all generated answers.
-
-    `sentence` describes the answers, `required` describes how the consumer must react. `draws` takes the kinds of
-    blocks, the operation and the transport, and returns the hypothesis strategy for the answers.
-    """
-
-    name: str
-    sentence: str
-    required: str
-    draws: Callable[[Sequence[str], str, str], SearchStrategy[Reply]]
-
-    def check(
-        self, put: Callable[[Reply], None], *, operation: str, transport: str, kinds: Sequence[str], examples: int
-    ) -> None:
-        """Call `put` with `examples` generated answers. Raises the error of `put` for the smallest failing answer."""
-        from hypothesis import HealthCheck, Phase, given, settings
-
-        quietly = settings(
-            max_examples=examples,
-            deadline=None,
-            database=None,
-            phases=[phase for phase in Phase if phase is not Phase.explain],  # `explain` runs the consumer again
-            report_multiple_bugs=False,
-            # The health checks are off, because the consumer is slow and the strategies may draw large or rare answers.
-            suppress_health_check=(
-                HealthCheck.data_too_large,
-                HealthCheck.filter_too_much,
-                HealthCheck.large_base_example,
-                HealthCheck.too_slow,
-            ),
-        )
-
-        def consumer(answer: Reply) -> None:
-            put(answer)
-
-        try:
-            quietly(given(answer=self.draws(kinds, operation, transport))(consumer))()
-        except Unending as unending:
-            raise unending.error from None
-
-
-def block_kinds() -> tuple[str, ...]:
-    """The kinds of content blocks for generated answers."""
-    from converse_strategies.blocks import streamable
-
-    return tuple(streamable())
-
-
-PROPERTIES: Final[Mapping[str, Property]] = {
-    each.name: each
-    for each in (
-        Property(
-            "any_answer",
-            "Any legal answer, cut into deltas anywhere.",
-            "Give the same text, tool calls and reasoning, however they are cut.",
-            lambda kinds, operation, transport: strategies.replies(kinds=kinds),
-        ),
-        Property(
-            "any_failure",
-            "Any error before the stream or inside it, after any part of any answer.",
-            "Fail, or ask again; never take the part for whole, and run no tool of it.",
-            lambda kinds, operation, transport: (
-                strategies.errors() | strategies.stream_errors(replies=strategies.replies(kinds=kinds))
-            ),
-        ),
-        Property(
-            "any_fault",
-            "Any answer with exactly one breach of the protocol, anywhere.",
-            "Fail, or read what is clear; never take a part for whole, run no tool that is not clear, never hang.",
-            lambda kinds, operation, transport: strategies.faulty_replies(
-                kinds=kinds, transports=[transport], operations=[operation]
-            ).map(lambda case: case.reply),
-        ),
-    )
-}
-"""Every property by its name."""

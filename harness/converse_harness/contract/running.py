@@ -1,4 +1,4 @@
-"""Run an adapter within a time limit. An adapter takes a Target and returns an Outcome, which contains ToolCalls."""
+"""Run an adapter within a time limit. An adapter takes a Target and returns an Outcome."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from converse_harness.errors import ReplyError
+from converse_harness.contract.outcome import Outcome
+from converse_harness.errors import BlockedConnection, ReplyError, StreamOrderError
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
+    from converse_harness.recordings.write import AnyExchange
+    from converse_harness.stream.http import Request
 
 
 QUESTION: Final = "What is it like in Zürich?"
@@ -42,75 +44,6 @@ PATIENT: Final = 30.0
 
 SHORT_TIME: Final = 0.5
 """The timeout of the consumer's client in seconds, for cases in which a part of the answer never arrives."""
-
-
-def _is(value: object, *types: type) -> bool:
-    return isinstance(value, types)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call that the consumer runs or returns.
-
-    `input` is a mapping if the consumer parsed it, otherwise the text as received.
-
-    >>> ToolCall("get_weather", {"city": "Bern"})
-    ToolCall(name='get_weather', input={'city': 'Bern'})
-    """
-
-    name: str
-    input: Mapping[str, Any] | str
-
-    def __post_init__(self) -> None:
-        """Raise ReplyError if the name or the input has a wrong type."""
-        if type(self.name) is not str:
-            raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
-        if not _is(self.input, Mapping, str):
-            raise ReplyError(
-                f"ToolCall({self.name!r}, input={self.input!r}): a mapping, or the text that came where the consumer "
-                "leaves it unparsed."
-            )
-
-
-_MEMBERS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
-    "text": ((str,), 'a text; "" where the consumer shows none'),
-    "tool_calls": ((list, tuple), "a list of ToolCall(name, input)"),
-    "stop_reason": ((str, NoneType), "a text; None where the consumer tells none"),
-    "error": ((BaseException, str, NoneType), "an exception, or its name; None where none came"),
-    "reasoning": ((str, NoneType), "a text; None where the consumer hands none out"),
-}
-"""The members of an Outcome: their types, and a description of the allowed values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The consumer's result for an answer.
-
-    `text` is all text that the consumer shows, also before an error. `tool_calls` are the calls that it runs, in order.
-    `stop_reason` is the name that AWS or the consumer uses. `error` is the consumer's exception, or the name of the
-    error if the consumer is written in another language. `reasoning` is compared unless it is None. Raises ReplyError
-    for wrong types.
-
-    >>> Outcome("18 °C", stop_reason="end_turn").error is None
-    True
-    """
-
-    text: str = ""
-    tool_calls: Sequence[ToolCall] = ()
-    stop_reason: str | None = None
-    error: BaseException | str | None = None
-    reasoning: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check the types here, so that the traceback of a ReplyError ends at the adapter's own line."""
-        for name, (allowed, expected) in _MEMBERS.items():
-            if not isinstance(value := getattr(self, name), allowed):
-                raise ReplyError(f"Outcome({name}={value!r}): {expected}.")
-        for number, call in enumerate(self.tool_calls):
-            if not _is(call, ToolCall):
-                raise ReplyError(f"Outcome(tool_calls=...): number {number} is {call!r}; a ToolCall(name, input).")
-        if self.error == "":
-            raise ReplyError('Outcome(error=""): the name of the error; None where none came.')
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +150,28 @@ def _unraised() -> Generator[None]:
             sys.unraisablehook = usual
 
 
+_FAKE: Final[ContextVar[object]] = ContextVar("converse_harness_contract", default=None)
+"""The fake of the run of an adapter that this code belongs to; None in code of no run."""
+
+
+class OwnRun:
+    """A mixin for a Fake, which refuses the calls of other runs.
+
+    A consumer that cannot be stopped goes on in its thread. The patches of clients lead its calls to the newest fake,
+    and so it would take the replies of the next case.
+    """
+
+    def exchange(self, request: Request, **how: str) -> AnyExchange:
+        """Answer one request of the fake's own run. Raises BlockedConnection in another one."""
+        if _FAKE.get() not in (None, self):
+            raise BlockedConnection(
+                "A consumer that the contract has stopped goes on with calls to Bedrock. They are refused, for the "
+                "replies are those of another case. Let the consumer end: it catches every exception perhaps."
+            )
+        answer: Callable[..., AnyExchange] = getattr(super(), "exchange")  # noqa: B009 - the Fake has it
+        return answer(request, **how)
+
+
 @dataclass(slots=True)
 class _Run:
     """One run of an adapter in a thread, and its result."""
@@ -231,6 +186,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         context = copy_context()
+        context.run(_FAKE.set, self.target.fake)
         self.thread = threading.Thread(target=lambda: context.run(self._go), name="converse-contract", daemon=True)
 
     def _go(self) -> None:
@@ -296,7 +252,7 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     The run is stopped after `time_limit` seconds or after more than `most_calls` requests. First the fake is closed:
     this ends the wait for an answer. Then the coroutine is cancelled, and then the thread is interrupted. A consumer
     that waits in C code is interrupted when it returns to Python. A consumer that catches the interruption and
-    continues cannot be stopped.
+    continues cannot be stopped; fakes that are an OwnRun give it no answer.
 
     Raises SetUpFailed if the adapter fails before the first request, if a request calls another operation, if Bedrock
     would refuse the first request, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and
@@ -342,7 +298,8 @@ def _check_question(target: Target) -> None:
 
 
 def _failed(error: BaseException, target: Target) -> Outcome:
-    if not isinstance(error, Exception) or isinstance(error, ReplyError):
+    ours = isinstance(error, ReplyError) and not isinstance(error, StreamOrderError)
+    if not isinstance(error, Exception) or ours:
         raise error  # Ctrl-C, sys.exit, pytest.skip, pytest.fail, or an invalid Outcome
     _asked(error, target)
     return Outcome(error=error)

@@ -1,231 +1,21 @@
-"""Compare a consumer's Outcome with the Expectation: verdict levels, flaws, the comparison, and failure reports."""
+"""What a test says of a verdict: the observations of a case, notes in reports, and the texts of failures."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness import bedrock
 from converse_harness.cases import Case
-from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, Property, parsed
-from converse_harness.contract.running import TOOL, Outcome, ToolCall
-from converse_harness.endpoint.call import Call
+from converse_harness.contract.judging import Flaw, Verdict, VerdictLevel, error_name
+from converse_harness.contract.outcome import Outcome
+from converse_harness.contract.properties import Property
 from converse_harness.plugin.settings import VERDICT
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask
-
-
-class _Worded(Enum):
-    """An enum whose members have a `word` and a `meaning`."""
-
-    def __init__(self, word: str, meaning: str) -> None:
-        self.word = word
-        self.meaning = meaning
-
-
-class VerdictLevel(_Worded):
-    """The levels of a verdict. Each level has a word and a meaning."""
-
-    HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
-    REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
-    MISHANDLED = "mishandled", "The consumer gives something else than was answered, or does not come to an end."
-
-
-class Flaw(_Worded):
-    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning."""
-
-    LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
-    CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
-    SILENT = "silent success", "An answer that broke off, or was cut off by its stop reason, looks whole."
-    WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another trouble of AWS."
-    BAD_REQUEST = "bad request", "A later request of the consumer is one that Bedrock refuses."
-    ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
-    HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason."""
-
-    level: VerdictLevel
-    flaw: Flaw | None = None
-    why: str = ""
-
-    @property
-    def words(self) -> str:
-        """The verdict in words, `mishandled: lost` or `handled` for example."""
-        return self.level.word if self.flaw is None else f"{self.level.word}: {self.flaw.word}"
-
-
-HANDLED: Final = Verdict(VerdictLevel.HANDLED)
-
-ACCIDENTS: Final = frozenset(
-    (
-        *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
-        *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
-        *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
-        *("RangeError", "ReferenceError", "SyntaxError"),  # JavaScript's names
-        *("ImportError", "ModuleNotFoundError"),
-    )
-)
-"""The names of error classes for programming mistakes. If a consumer raises one, its flaw is WRONG_ERROR."""
-
-FINISHED: Final = frozenset(
-    (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
-)
-"""The stop reasons of a complete answer, as AWS and frameworks name them. None: the consumer returns no stop reason."""
-
-FOLLOW_UP: Final = "OK."
-"""The text of the fake's answer to tool results, and to further calls after a complete answer."""
-
-
-def mishandled(flaw: Flaw, why: str) -> Verdict:
-    """Make a verdict of the level MISHANDLED with this flaw."""
-    return Verdict(VerdictLevel.MISHANDLED, flaw, why)
-
-
-def judge(
-    expected: Expectation,
-    outcome: Outcome,
-    calls: Iterable[Call],
-    *,
-    errors: Mapping[type[BaseException] | str, Iterable[str]],
-) -> Verdict:
-    """Return the verdict on an outcome.
-
-    If Bedrock would refuse a request after the first one, the flaw is BAD_REQUEST, whatever the outcome is.
-    """
-    made = list(calls)
-    for call in made[1:]:
-        if call.refusal is not None:
-            return mishandled(Flaw.BAD_REQUEST, f"rule {call.refusal.rule.name}: {call.refusal.message}")
-        if call.malformed is not None:
-            return mishandled(Flaw.BAD_REQUEST, call.malformed)
-    went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
-    if outcome.error is not None:
-        return _judge_error(expected, outcome, errors)
-    return _judge_answer(expected, outcome, went_on=went_on)
-
-
-def _judge_error(
-    expected: Expectation, outcome: Outcome, errors: Mapping[type[BaseException] | str, Iterable[str]]
-) -> Verdict:
-    name = _error_name(outcome.error)
-    if name in ACCIDENTS:
-        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
-    strange = _not_sent(outcome, [*expected.tools, *expected.said.tool_calls])
-    if strange is not None:
-        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {strange.name} {strange.input!r}")
-    if not expected.failure:
-        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
-    stands_for = _meaning_of(outcome.error, errors)
-    if expected.names and stands_for and not expected.names & stands_for:
-        wanted = " or ".join(sorted(expected.names))
-        return mishandled(Flaw.WRONG_ERROR, f"{name} says {' or '.join(sorted(stands_for))}; it was {wanted}")
-    return HANDLED
-
-
-def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    strange = _not_sent(outcome, expected.tools)
-    if strange is not None:
-        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent so: {strange.name} {strange.input!r}")
-    if not expected.answers:
-        if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
-            return HANDLED  # the consumer called again, and returns only the later answer
-        return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
-    verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
-    return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
-
-
-def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    """Compare the outcome with one of the accepted answers."""
-    text = outcome.text.strip()
-    readings = {reading.strip() for reading in answer.readings}
-    longest = max(readings, key=len)
-    if went_on and (expected.failure or answer.calls_for_more):
-        readings |= {
-            FOLLOW_UP,
-            *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " ")),
-        }
-    if text not in readings:
-        kept = text.removesuffix(FOLLOW_UP).rstrip() if went_on else text
-        flaw = Flaw.LOST if kept != longest and kept in longest else Flaw.CORRUPTED
-        return mishandled(flaw, f"{_shown_text(text)}; it was {_shown_text(longest)}")
-    if outcome.reasoning is not None and outcome.reasoning.strip() != answer.reasoning.strip():
-        flaw = Flaw.LOST if outcome.reasoning in answer.reasoning else Flaw.CORRUPTED
-        return mishandled(flaw, f"reasoning {_shown_text(outcome.reasoning)}; it was {_shown_text(answer.reasoning)}")
-    made = [(call.name, _value(call)) for call in outcome.tool_calls]
-    missing = [
-        (name, given)
-        for name, given in answer.tool_calls
-        if (name, given) not in made
-        # A tool call that the consumer cannot run is not lost: the consumer may send a tool result of status error.
-        and not (went_on and (isinstance(given, str) or name != TOOL))
-    ]
-    if missing and not expected.obscure:
-        name, given = missing[0]
-        return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
-    # If the consumer called again, the stop reason belongs to the later answer.
-    if not went_on and answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
-        return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
-    return HANDLED
-
-
-def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
-    """The first tool call of the outcome that the fake did not send; None if there is none.
-
-    A call whose input is not a JSON object is ignored, since no consumer runs it.
-    """
-    for call in outcome.tool_calls:
-        value = _value(call)
-        if not isinstance(value, str) and (call.name, value) not in sent:
-            return call
-    return None
-
-
-def _value(call: ToolCall) -> Any:
-    return parsed(call.input) if isinstance(call.input, str) else dict(call.input)
-
-
-def _error_name(error: BaseException | str | None) -> str:
-    """The name of an error: AWS's error code if it has one, otherwise its class name."""
-    if error is None or isinstance(error, str):
-        return error or ""
-    match getattr(error, "response", None):  # an error of botocore
-        case {"Error": {"Code": str(code)}} if code:
-            return code
-        case _:
-            return type(error).__name__
-
-
-def _meaning_of(
-    error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
-) -> frozenset[str]:
-    """Return the names of the AWS errors that an error may represent; empty if none is known.
-
-    The names come from the contract's `errors`, or from the error's own name.
-    """
-    for known, names in errors.items():
-        if error == known if isinstance(known, str) else isinstance(error, known):
-            return frozenset(names)
-    name = _error_name(error)
-    name = name[:1].upper() + name[1:]
-    return frozenset({name}) if name in bedrock.all_errors() else frozenset()
-
-
-def _said(error: BaseException | str | None) -> str:
-    """Return a colon and the message of an exception; an empty text if the error is only a name."""
-    return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
-
-
-def _shown_text(text: str) -> str:
-    return repr(text if len(text) <= 80 else f"{text[:77]}...")
-
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -273,7 +63,7 @@ class Seen:
             "text": outcome.text,
             "tool_calls": calls,
             "stop_reason": outcome.stop_reason,
-            "error": _error_name(outcome.error),
+            "error": error_name(outcome.error),
             "why": self.verdict.why,
         }
 
@@ -285,6 +75,10 @@ class Tried:
     replies: Sequence[Reply]
     seen: Seen
     fake: Fake
+
+
+_MOST: Final = 5000
+"""The most characters of a reply that a failure shows as code; of a longer one it has the summary."""
 
 
 def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> None:
@@ -308,7 +102,9 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     if isinstance(asked, Property):  # the message shows each generated reply as Python code
         from hypothesis.vendor.pretty import pretty
 
-        sent = [asked.sentence, *map(pretty, tried.replies)]
+        code = [pretty(answer) for answer in tried.replies]
+        shown = zip(code, tried.replies, strict=True)
+        sent = [asked.sentence, *(text if len(text) <= _MOST else answer.summary for text, answer in shown)]
     else:
         sent = [asked.sentence, *(answer.summary for answer in tried.replies)]
     made = tried.seen.requests
@@ -327,3 +123,17 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
             f'known = {{"{asked.name}": "..."}}   More: converse-harness docs contract known'
         )
     )
+
+
+def counted(tried: Sequence[Tried], asked: Property, contract: str) -> tuple[Tried | None, NotHandled | None]:
+    """Return the first run that was not handled, and the exception of the test, with the number of such runs.
+
+    Both are None if all runs were handled.
+    """
+    wrong = [each for each in tried if each.seen.verdict.level is not VerdictLevel.HANDLED]
+    if not wrong:
+        return None, None
+    seen = wrong[0].seen
+    why = f"{len(wrong)} of {len(tried)} answers, such as: {seen.verdict.why}"
+    first = replace(wrong[0], seen=replace(seen, verdict=replace(seen.verdict, why=why)))
+    return first, failure(first, asked, contract)

@@ -42,7 +42,7 @@ _TESTS: Final = 5
 """For each kind of note, at most this number of tests is listed."""
 
 _NARROWEST: Final = 20
-"""The minimum width, in characters, of the column with the reasons why cases were not handled."""
+"""The minimum width, in characters, of the column with the reasons why cases were not handled, on a terminal."""
 
 _PAIR: Final = 2
 
@@ -204,7 +204,10 @@ def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[st
 
 
 def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, list[Mapping[str, Any]]]) -> None:
-    """For each contract, print the numbers of verdicts, and then each case that was not handled, with the reason."""
+    """For each contract, print the numbers of verdicts, and then each case that was not handled, with the reason.
+
+    A reason is shortened to the width of a terminal; in a file it is whole.
+    """
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
         told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]
@@ -216,7 +219,7 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
         for test, word, why, known in rows:
             line = f"  {test:{first}}  {word:{second}}  "
             room = max(terminal.config.get_terminal_writer().fullwidth - len(line) - 1, _NARROWEST)
-            line += why if len(why) <= room else f"{why[: room - 3]}..."
+            line += why if len(why) <= room or not terminal.isatty else f"{why[: room - 3]}..."
             terminal.write_line(line.rstrip(), yellow=known, red=not known)
 
 

@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from converse_harness.contract import OPERATIONS, ConsumerContract, Seen, VerdictLevel
+from converse_harness.contract import ConsumerContract, Seen, VerdictLevel
+from converse_harness.contract.settings import OPERATIONS
 
 HERE: Final = Path(__file__).parent
 LOCK: Final = HERE.parent / "pinned" / "javascript" / "package-lock.json"

@@ -44,7 +44,8 @@ class Fold:
 
     def outcome(self, error: BaseException | str | None = None) -> Outcome:
         """Everything so far, and what ended it."""
-        calls = [ToolCall(name, given) for name, given in self.tools.values()]
+        # An SDK hands out no delta of a tool without input, so it is this loop that makes an object of nothing.
+        calls = [ToolCall(name, given or {}) for name, given in self.tools.values()]
         return Outcome(self.text, calls, self.stop_reason, error, self.reasoning)
 
 

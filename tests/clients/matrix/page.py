@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from converse_harness.cases import FAMILIES
-from converse_harness.contract import OPERATIONS
-from converse_harness.contract.verdicts import Flaw, VerdictLevel
+from converse_harness.contract.judging import Flaw, VerdictLevel
+from converse_harness.contract.settings import OPERATIONS
 from tests.clients.matrix.base import Client, clients
 
 DOCS: Final = Path(__file__).parents[3] / "docs"

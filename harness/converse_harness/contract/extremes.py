@@ -1,0 +1,134 @@
+"""Answers at the edges of what ConverseStream sends: long ones, large numbers, and texts that are cut in odd places.
+
+Hypothesis draws such answers too seldom. All of them are legal, and longer than the longest recorded ones where they
+are long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from converse_harness import bedrock, reply
+from converse_harness.contract.running import TOOL
+from converse_harness.reply.reply import Reply
+
+_BLOCKS: Final = 12
+_DELTAS: Final = 300
+_CHARACTERS: Final = 6000
+
+_USAGE: Final[Mapping[str, int]] = {
+    "inputTokens": 2000,
+    "outputTokens": 300,
+    "totalTokens": 2500,
+    "cacheReadInputTokens": 0,
+    "cacheWriteInputTokens": 200,
+}
+
+
+def _stream(*blocks: Iterable[Mapping[str, Any]], stop: str = "end_turn", **metadata: Any) -> Reply:
+    """An answer of these blocks; each is its events without their index."""
+    events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
+    for index, block in enumerate(blocks):
+        ended: Mapping[str, Any] = {"contentBlockStop": {}}
+        for event in (*block, ended):
+            ((name, members),) = event.items()
+            events.append({name: {"contentBlockIndex": index, **members}})
+    last = {"usage": dict(_USAGE), "metrics": {"latencyMs": 900}, **metadata}
+    return reply.events([*events, {"messageStop": {"stopReason": stop}}, {"metadata": last}])
+
+
+def _delta(**delta: Any) -> Mapping[str, Any]:
+    return {"contentBlockDelta": {"delta": delta}}
+
+
+def _text(*pieces: str) -> list[Mapping[str, Any]]:
+    return [_delta(text=piece) for piece in pieces]
+
+
+def _tool(number: int, *pieces: str) -> list[Mapping[str, Any]]:
+    start = {"toolUse": {"toolUseId": f"tooluse_extreme{number:015}", "name": TOOL}}
+    return [{"contentBlockStart": {"start": start}}, *(_delta(toolUse={"input": piece}) for piece in pieces)]
+
+
+def _thought(text: str, signature: str | None = None) -> list[Mapping[str, Any]]:
+    signed = [] if signature is None else [_delta(reasoningContent={"signature": signature})]
+    return [_delta(reasoningContent={"text": text}), *signed]
+
+
+def _cited(*deltas: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A block with two citations of the same title, and its text."""
+    places = ({"documentIndex": 0, "start": start, "end": start + 9} for start in (0, 20))
+    sources = ({"title": "Weather", "location": {"documentChar": place}} for place in places)
+    return [*(_delta(citation=source) for source in sources), *deltas]
+
+
+def _served(status: str) -> list[list[Mapping[str, Any]]]:
+    """A tool that the service runs, and its result: two items in each delta."""
+    name, used = "nova_code_interpreter", "tooluse_extreme000000000served"
+    begun = {"toolUseId": used, "name": name, "type": "server_tool_use"}
+    done = {"toolUseId": used, "type": f"{name}_result", "status": status}
+    results = [_delta(toolResult=[{"text": first}, {"text": second}]) for first, second in (("1", "2"), ("", "3"))]
+    return [
+        [{"contentBlockStart": {"start": {"toolUse": begun}}}, _delta(toolUse={"input": '{"snippet": "1"}'})],
+        [{"contentBlockStart": {"start": {"toolResult": done}}}, *results],
+    ]
+
+
+def _long_input() -> str:
+    return json.dumps({"city": "".join(f"{number} " for number in range(_CHARACTERS // 4))})
+
+
+def _numbers() -> str:
+    numbers = [2**53 + 1, 2**63, -(2**63) - 1, 2**64 + 1, 0.1 + 0.2, 1e-9, 123456789.123456789]
+    return json.dumps({"city": "Zürich", "numbers": numbers})
+
+
+def _traced() -> dict[str, Any]:
+    """A trace with both of its members."""
+    routed = "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"
+    return {
+        "guardrail": {"inputAssessment": {"abcdefghijkl": {"topicPolicy": {"topics": list[Any]()}}}},
+        "promptRouter": {"invokedModelId": routed},
+    }
+
+
+@cache
+def _every() -> Sequence[tuple[frozenset[str], Reply]]:
+    """Each answer, with the kinds of its blocks."""
+    text, tool, thought = frozenset({"text"}), frozenset({"toolUse"}), frozenset({"reasoningContent"})
+    characters = [chr(ord("a") + number % 26) for number in range(_DELTAS)]
+    return (
+        (text, _stream(_text("ha", "ha", "!", "!"))),
+        (text, _stream(_text("one\r", "\ntwo\n", "\n", "three\r", "four \u2028", "five "), _text(" \n"), _text("six"))),
+        (text, _stream(_text("routed"), trace=_traced())),
+        (text, _stream(*(_text(f"{number} ") for number in range(_BLOCKS)))),
+        (text, _stream(_text(*characters))),
+        (text, _stream(_text("".join(f"{number} " for number in range(_CHARACTERS // 4)), "the end"))),
+        (tool, _stream(_tool(0, '{"city": "\\ud83c', "\\udfd4 ", " ", 'A"}'), stop="tool_use")),
+        (tool, _stream(_tool(0, _numbers()), stop="tool_use")),
+        (
+            tool,
+            _stream(*(_tool(number, json.dumps({"city": str(number)})) for number in range(_BLOCKS)), stop="tool_use"),
+        ),
+        (tool, _stream(_tool(0, *_long_input()[:_DELTAS], _long_input()[_DELTAS:]), stop="tool_use")),
+        *_beyond_text(),
+        (text | thought, _stream(_thought("first", "c2lnbmVk"), _thought("second"), _text("done"))),
+    )
+
+
+def _beyond_text() -> Iterator[tuple[frozenset[str], Reply]]:
+    """Answers with citations and with tools of the service, if the installed botocore has them."""
+    citations = frozenset({"text", "citationsContent"})
+    yield citations, _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text("."))
+    if bedrock.has_member("ContentBlockDelta", "toolResult"):
+        for status in ("success", "error"):
+            yield frozenset({"text", "toolUse", "toolResult"}), _stream(*_served(status), _text("Done."))
+
+
+def extremes(kinds: Iterable[str]) -> list[Reply]:
+    """The answers at the edges that have blocks of these kinds only."""
+    chosen = {*kinds}
+    return [answer for needed, answer in _every() if needed <= chosen]

@@ -1,0 +1,253 @@
+"""Compare a consumer's Outcome with what the fake sent: verdict levels, flaws, and the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from converse_harness import bedrock
+from converse_harness.cases import Case
+from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, expectation_of, parsed
+from converse_harness.contract.outcome import Outcome, ToolCall
+from converse_harness.contract.places import difference
+from converse_harness.contract.running import TOOL
+from converse_harness.endpoint.call import Call
+
+
+class _Worded(Enum):
+    """An enum whose members have a `word` and a `meaning`."""
+
+    def __init__(self, word: str, meaning: str) -> None:
+        self.word = word
+        self.meaning = meaning
+
+
+class VerdictLevel(_Worded):
+    """The levels of a verdict. Each level has a word and a meaning."""
+
+    HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
+    REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
+    MISHANDLED = "mishandled", "The consumer gives something else than was answered, or does not come to an end."
+
+
+class Flaw(_Worded):
+    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning."""
+
+    LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
+    CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
+    SILENT = "silent success", "An answer that broke off, or was cut off by its stop reason, looks whole."
+    WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another trouble of AWS."
+    BAD_REQUEST = "bad request", "A later request of the consumer is one that Bedrock refuses."
+    ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
+    HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason."""
+
+    level: VerdictLevel
+    flaw: Flaw | None = None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """The verdict in words, `mishandled: lost` or `handled` for example."""
+        return self.level.word if self.flaw is None else f"{self.level.word}: {self.flaw.word}"
+
+
+HANDLED: Final = Verdict(VerdictLevel.HANDLED)
+
+ACCIDENTS: Final = frozenset(
+    (
+        *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
+        *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
+        *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
+        *("RangeError", "ReferenceError", "SyntaxError"),  # JavaScript's names
+        *("ImportError", "ModuleNotFoundError"),
+    )
+)
+"""The names of error classes for programming mistakes. If a consumer raises one, its flaw is WRONG_ERROR."""
+
+FINISHED: Final = frozenset(
+    (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
+)
+"""The stop reasons of a complete answer, as AWS and frameworks name them. None: the consumer returns no stop reason."""
+
+FOLLOW_UP: Final = "OK."
+"""The text of the fake's answer to tool results, and to further calls after a complete answer."""
+
+
+def mishandled(flaw: Flaw, why: str) -> Verdict:
+    """Make a verdict of the level MISHANDLED with this flaw."""
+    return Verdict(VerdictLevel.MISHANDLED, flaw, why)
+
+
+def judge(
+    expected: Expectation,
+    outcome: Outcome,
+    calls: Iterable[Call],
+    *,
+    errors: Mapping[type[BaseException] | str, Iterable[str]],
+) -> Verdict:
+    """Return the verdict on an outcome.
+
+    If Bedrock would refuse a request after the first one, the flaw is BAD_REQUEST, whatever the outcome is.
+    """
+    made = list(calls)
+    for call in made[1:]:
+        if call.refusal is not None:
+            return mishandled(Flaw.BAD_REQUEST, f"rule {call.refusal.rule.name}: {call.refusal.message}")
+        if call.malformed is not None:
+            return mishandled(Flaw.BAD_REQUEST, call.malformed)
+    went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
+    if outcome.error is not None:
+        return _judge_error(expected, outcome, errors)
+    verdict = _judge_answer(expected, outcome, went_on=went_on)
+    if verdict.level is VerdictLevel.HANDLED and (unlike := difference(outcome, made, went_on=went_on)) is not None:
+        return mishandled(Flaw.LOST if unlike.lost else Flaw.CORRUPTED, unlike.why)
+    return verdict
+
+
+def verdict_of(case: Case, outcome: Outcome, calls: Iterable[Call] = ()) -> Verdict:
+    """Return what the contract makes of a consumer's outcome for a case.
+
+    `calls` are the calls of the fake that answered with the case: with them, later requests are judged as well, and
+    the places of the outcome beyond text, tool calls and reasoning.
+
+    >>> from converse_harness.cases import CASES
+    >>> verdict_of(CASES["cut_off"], Outcome("18 °C and sunny")).words
+    'mishandled: silent success'
+    """
+    return judge(expectation_of(case.replies), outcome, calls, errors={})
+
+
+def _judge_error(
+    expected: Expectation, outcome: Outcome, errors: Mapping[type[BaseException] | str, Iterable[str]]
+) -> Verdict:
+    name = error_name(outcome.error)
+    if name in ACCIDENTS:
+        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
+    strange = _not_sent(outcome, [*expected.tools, *expected.said.tool_calls])
+    if strange is not None:
+        return mishandled(
+            Flaw.CORRUPTED, f"tool call that was not sent whole: {strange.name} {strange.input!r}{_empty(strange)}"
+        )
+    if not expected.failure:
+        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
+    stands_for = _meaning_of(outcome.error, errors)
+    if expected.names and stands_for and not expected.names & stands_for:
+        wanted = " or ".join(sorted(expected.names))
+        return mishandled(Flaw.WRONG_ERROR, f"{name} says {' or '.join(sorted(stands_for))}; it was {wanted}")
+    return HANDLED
+
+
+def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
+    strange = _not_sent(outcome, expected.tools)
+    if strange is not None:
+        return mishandled(
+            Flaw.CORRUPTED, f"tool call that was not sent so: {strange.name} {strange.input!r}{_empty(strange)}"
+        )
+    if not expected.answers:
+        if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
+            return HANDLED  # the consumer called again, and returns only the later answer
+        return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
+    verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
+    return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
+
+
+def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
+    """Compare the outcome with one of the accepted answers."""
+    text = outcome.text.strip()
+    readings = {reading.strip() for reading in answer.readings}
+    longest = max(readings, key=len)
+    if went_on and (expected.failure or answer.calls_for_more):
+        readings |= {
+            FOLLOW_UP,
+            *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " ")),
+        }
+    if text not in readings:
+        kept = text.removesuffix(FOLLOW_UP).rstrip() if went_on else text
+        flaw = Flaw.LOST if kept != longest and kept in longest else Flaw.CORRUPTED
+        return mishandled(flaw, f"{_shown_text(text)}; it was {_shown_text(longest)}")
+    if outcome.reasoning is not None and outcome.reasoning.strip() != answer.reasoning.strip():
+        flaw = Flaw.LOST if outcome.reasoning in answer.reasoning else Flaw.CORRUPTED
+        return mishandled(flaw, f"reasoning {_shown_text(outcome.reasoning)}; it was {_shown_text(answer.reasoning)}")
+    made = [(call.name, _value(call)) for call in outcome.tool_calls]
+    missing = [
+        (name, given)
+        for name, given in answer.tool_calls
+        if (name, given) not in made
+        # A tool call that the consumer cannot run is not lost: the consumer may send a tool result of status error.
+        and not (went_on and (isinstance(given, str) or name != TOOL))
+    ]
+    if missing and not expected.obscure:
+        name, given = missing[0]
+        return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
+    # If the consumer called again, the stop reason belongs to the later answer.
+    if not went_on and answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
+        return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
+    return HANDLED
+
+
+def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
+    """The first tool call of the outcome that the fake did not send; None if there is none.
+
+    A call whose input is not a JSON object is ignored, since no consumer runs it; but an empty text in place of {} is
+    a mistake of the consumer.
+    """
+    for call in outcome.tool_calls:
+        value = _value(call)
+        if value == "" and (call.name, {}) in sent:
+            return call
+        if not isinstance(value, str) and (call.name, value) not in sent:
+            return call
+    return None
+
+
+def _value(call: ToolCall) -> Any:
+    if isinstance(call.input, str):
+        return parsed(call.input) if call.input else ""
+    return dict(call.input)
+
+
+def _empty(call: ToolCall) -> str:
+    """The end of a reason, for a tool call with an empty text as its input."""
+    return "; a tool without input gets {}" if call.input == "" else ""
+
+
+def error_name(error: BaseException | str | None) -> str:
+    """The name of an error: AWS's error code if it has one, otherwise its class name."""
+    if error is None or isinstance(error, str):
+        return error or ""
+    match getattr(error, "response", None):  # an error of botocore
+        case {"Error": {"Code": str(code)}} if code:
+            return code
+        case _:
+            return type(error).__name__
+
+
+def _meaning_of(
+    error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
+) -> frozenset[str]:
+    """Return the names of the AWS errors that an error may represent; empty if none is known.
+
+    The names come from the contract's `errors`, or from the error's own name.
+    """
+    for known, names in errors.items():
+        if error == known if isinstance(known, str) else isinstance(error, known):
+            return frozenset(names)
+    name = error_name(error)
+    name = name[:1].upper() + name[1:]
+    return frozenset({name}) if name in bedrock.all_errors() else frozenset()
+
+
+def _said(error: BaseException | str | None) -> str:
+    """Return a colon and the message of an exception; an empty text if the error is only a name."""
+    return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
+
+
+def _shown_text(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:77]}...")

@@ -1,0 +1,176 @@
+"""Compare the places of an Outcome beyond text and tool calls with what the fake sent: signatures, usage, and so on.
+
+What was sent is in the calls, since usage and the ids of tools are made only when a call is answered. A place that is
+None is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from converse_harness import bedrock
+from converse_harness.bedrock.guardrails import in_json
+from converse_harness.contract.outcome import Outcome
+from converse_harness.endpoint.call import Call
+from converse_harness.json_values import is_array, is_object, member_of
+from converse_harness.stream.assemble import Response
+
+
+@dataclass(frozen=True, slots=True)
+class UnlikePlace:
+    """A place of an Outcome that is not as sent. `lost`: something is missing, and the rest is right."""
+
+    why: str
+    lost: bool
+
+
+def _blocks(response: Response) -> list[Mapping[str, Any]]:
+    blocks: list[Mapping[str, Any]] = response.message["content"]
+    return blocks
+
+
+def _held(response: Response, *path: str) -> list[Any]:
+    """The values at a path of members, of each content block that has them."""
+    found = (member_of(block, *path) for block in _blocks(response))
+    return [value for value in found if value is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _OutcomePlace:
+    """How a place is read from an answer of the fake, and the shape of AWS's model for it, or for each item of a list.
+
+    `whole`: the place is one of the whole answer and not of its blocks. A consumer that called again may add it up.
+    `in_json` makes of the form in a stream the one in an answer of Converse.
+    """
+
+    sent: Callable[[Response], Any]
+    shape: str | None
+    whole: bool = False
+    in_json: Callable[[Any], Any] = lambda sent: sent
+
+
+def _additional(answer: Response) -> Any:
+    return {} if answer.additional is None else answer.additional
+
+
+PLACES: Final[Mapping[str, _OutcomePlace]] = {
+    "signatures": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "reasoningText", "signature"), None),
+    "redacted": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "redactedContent"), None),
+    "citations": _OutcomePlace(
+        lambda answer: [each for some in _held(answer, "citationsContent", "citations") for each in some], "Citation"
+    ),
+    "images": _OutcomePlace(lambda answer: _held(answer, "image"), "ImageBlock"),
+    "tool_results": _OutcomePlace(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
+    "usage": _OutcomePlace(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
+    "trace": _OutcomePlace(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
+    "additional": _OutcomePlace(_additional, None, whole=True),
+    "content": _OutcomePlace(_blocks, "ContentBlock", whole=True),
+}
+"""The places of an Outcome that are compared with an answer as the fake sent it."""
+
+SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("text",),
+    "toolUse": ("tool_calls",),
+    "reasoningContent": ("reasoning", "signatures", "redacted", "content"),
+    "citationsContent": ("citations", "content"),
+    "toolResult": ("tool_results", "content"),
+    "image": ("images", "content"),
+}
+"""For each kind of block: the places of an Outcome that show it. A kind is judged if one of them is not None."""
+
+
+def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> UnlikePlace | None:
+    """Return the first place that is not as sent; None if all are, or if no call was answered as a whole.
+
+    Each of several answers is accepted. `went_on`: the outcome is of more than one answer, so that only what belongs
+    to blocks is compared, also with the blocks of all answers.
+    """
+    responses = [response for call in calls if (response := call.response) is not None]
+    if not responses:
+        return None
+    if went_on:
+        blocks = [block for response in responses for block in _blocks(response)]
+        responses.append(Response({"role": "assistant", "content": blocks}, "end_turn"))
+    return _nearest([_first(outcome, response, whole=not went_on) for response in responses])
+
+
+def _nearest(found: Sequence[UnlikePlace | None]) -> UnlikePlace | None:
+    return None if None in found else found[0]
+
+
+def _first(outcome: Outcome, response: Response, *, whole: bool) -> UnlikePlace | None:
+    for name, place in PLACES.items():
+        given = getattr(outcome, name)
+        if given is None or (place.whole and not whole):
+            continue
+        sent, got = _plain(place.sent(response)), _plain(given)
+        if all(got not in (form, _modelled(place.shape, form)) for form in (sent, place.in_json(sent))):
+            return UnlikePlace(f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent))
+    return None
+
+
+def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> str | None:
+    """Return the first of the kinds that a call was answered with, and that no place of the outcome shows."""
+    sent = {
+        kind
+        for call in calls
+        if (response := call.response) is not None
+        for block in _blocks(response)
+        for kind in block
+    }
+    return next(
+        (
+            kind
+            for kind in kinds
+            if kind in sent and all(getattr(outcome, place) is None for place in SHOWN_BY.get(kind, ()))
+        ),
+        None,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """The same value of dicts and lists, so that equal values compare equal."""
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        return {name: _plain(member) for name, member in members.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("Sequence[Any]", value)]
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def _modelled(shape_name: str | None, value: Any) -> Any:
+    """Return the value as botocore parses it: without the members that are not in AWS's model."""
+    if shape_name is None or not bedrock.has_shape(shape_name):
+        return value
+    shape = bedrock.shape(shape_name)
+    return [_known(shape, item) for item in value] if is_array(value) else _known(shape, value)
+
+
+def _known(shape: Any, value: Any) -> Any:
+    if is_object(value) and shape.type_name == "structure" and not bedrock.is_document(shape):
+        return {name: _known(shape.members[name], member) for name, member in value.items() if name in shape.members}
+    if is_object(value) and shape.type_name == "map":
+        return {name: _known(shape.value, member) for name, member in value.items()}
+    if is_array(value) and shape.type_name == "list":
+        return [_known(shape.member, item) for item in value]
+    return value
+
+
+def _is_part(got: Any, sent: Any) -> bool:
+    """Whether a value has nothing that was not sent: items of a list in their order, members of a mapping."""
+    if is_object(got) and is_object(sent):
+        return all(name in sent and (sent[name] == each or _is_part(each, sent[name])) for name, each in got.items())
+    if is_array(got) and is_array(sent):
+        left = iter(sent)
+        return all(any(item == each or _is_part(each, item) for item in left) for each in got)
+    return isinstance(got, str) and isinstance(sent, str) and got in sent
+
+
+_MOST: Final = 80
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."

@@ -1,0 +1,99 @@
+"""The settings of a contract: their meanings, and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from converse_harness import bedrock
+from converse_harness.cases import CASES, UnknownCase
+from converse_harness.contract.expectations import OVERFLOW
+from converse_harness.contract.properties import PROPERTIES, block_kinds
+from converse_harness.errors import ReplyError
+from converse_harness.faults.model import Transport
+
+OPERATIONS: Final = ("ConverseStream", "Converse")
+_TRANSPORTS: Final[tuple[Transport, ...]] = ("boto", "httpx", "server")
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "transport": 'how it reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` (by URL)',
+    "operation": 'what it calls: `"ConverseStream"` or `"Converse"`',
+    "known": "the cases and properties that it knowingly does not handle, each with the reason",
+    "time_limit": "how many seconds it may take for one answer",
+    "errors": "what its own errors stand for, by class or name: names of errors of AWS, and `"
+    f"{OVERFLOW}` for a conversation that is too long",
+    "most_calls": "how often it may ask for one answer",
+    "kinds": "the blocks of drawn answers, None for all; an Outcome must show those that are named",
+    "examples": "how many answers are drawn for each property",
+    "seed": "what answers are drawn: the same number draws the same; None draws others in each run, or those of "
+    "`--hypothesis-seed`",
+}
+"""The settings of a contract and their meanings."""
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+_ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "transport": (_TRANSPORTS.__contains__, f"one of {', '.join(map(repr, _TRANSPORTS))}"),
+    "operation": (OPERATIONS.__contains__, f"one of {', '.join(map(repr, OPERATIONS))}"),
+    "time_limit": (
+        lambda value: type(value) in (int, float) and 0 < value < float("inf"),
+        "a number of seconds, more than 0",
+    ),
+    "most_calls": (_is_count, "a whole number, 1 or more"),
+    "examples": (_is_count, "a whole number, 1 or more"),
+    "seed": (lambda value: value is None or (type(value) is int and value >= 0), "a whole number, 0 or more, or None"),
+}
+"""For each setting with a single value: a function that returns whether a value is allowed, and a description of the
+allowed values."""
+
+
+def check(contract: type[Any], where: str) -> None:
+    """Check the settings of a contract. Raises ReplyError for an invalid setting."""
+    for name, (is_allowed, expected) in _ALLOWED.items():
+        if not is_allowed(value := getattr(contract, name)):
+            raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")
+    _check_kinds(contract.kinds, where)
+    _check_errors(contract.errors, where)
+    _check_known(contract, where)
+
+
+def _check_kinds(kinds: Any, where: str) -> None:
+    if kinds is None:
+        return
+    if not isinstance(kinds, list | tuple) or not kinds or not {*cast("Sequence[object]", kinds)} <= {*block_kinds()}:
+        allowed = ", ".join(map(repr, block_kinds()))
+        raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {allowed}, or None for all.")
+
+
+def _check_errors(errors: Any, where: str) -> None:
+    allowed = {*bedrock.all_errors(), OVERFLOW}
+    for key, names in errors.items():
+        if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
+            raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
+        shown = key if isinstance(key, str) else key.__name__
+        if isinstance(names, str):
+            raise ReplyError(f"{where}.errors[{shown}] = {names!r}; a list of names: [{names!r}].")
+        if unknown := sorted({*names} - allowed):
+            raise ReplyError(
+                f"{where}.errors[{shown}]: {unknown[0]!r} is no error of AWS. One of: {', '.join(sorted(allowed))}."
+            )
+
+
+def _check_known(contract: type[Any], where: str) -> None:
+    names = {*contract.cases(), *PROPERTIES}
+    for name, reason in contract.known.items():
+        if name not in names:
+            try:
+                case = CASES[name]
+            except UnknownCase as error:
+                raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
+            if case.stream_only and contract.operation == "Converse":
+                why = "only a stream can be so, and the operation is Converse"
+            else:
+                why = f'the transport "{contract.transport}" cannot express it'
+            raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")
+        if type(reason) is not str or not reason.strip():
+            raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")

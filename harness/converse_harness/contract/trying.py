@@ -1,0 +1,123 @@
+"""Run a consumer with the replies of a fake, and judge its result."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from converse_harness import reply
+from converse_harness.contract.expectations import expectation_of
+from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
+from converse_harness.contract.outcome import Outcome
+from converse_harness.contract.places import SHOWN_BY, unshown
+from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
+from converse_harness.contract.verdicts import Seen, Tried
+from converse_harness.errors import CallError
+from converse_harness.reply.reply import Reply
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
+    from converse_harness.intercept.fake import Fake
+    from converse_harness.server.listener import ConverseServer
+
+
+class Contract(Protocol):
+    """What a try needs of a ConsumerContract."""
+
+    operation: ClassVar[str]
+    time_limit: ClassVar[float]
+    errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]]
+    most_calls: ClassVar[int]
+    kinds: ClassVar[Sequence[str] | None]
+
+    def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
+        """Ask the target with the consumer."""
+        ...
+
+
+def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
+    """Open a fake that accepts unused replies and unexpected calls, because the verdict covers both.
+
+    `server` returns the server, and is called only for the transport "server".
+    """
+    if transport == "server":
+        return server().script(unused="allow", unexpected="allow")
+    if transport == "httpx":
+        from converse_harness.intercept.httpx import HttpxFake
+
+        return _of_one_run(HttpxFake)(unused="allow", unexpected="allow").open()
+    from converse_harness.intercept.in_process import BotoFake
+
+    return _of_one_run(BotoFake)(unused="allow", unexpected="allow").open()
+
+
+@cache
+def _of_one_run(kind: type[Fake]) -> type[Fake]:
+    return type(kind.__name__, (OwnRun, kind), {})
+
+
+def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
+    """Run the contract's consumer with an open fake that sends these replies, judge the result, and close the fake."""
+    try:
+        verdict, outcome, requests = _put(contract, fake, replies)
+    finally:
+        fake.close()
+    try:
+        fake.check()
+    except CallError:
+        if outcome is not None:  # a stopped consumer may have sent requests after its fake was closed
+            raise
+    return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
+
+
+def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
+    expected = expectation_of(replies)
+    _answer(fake, replies, goes_on=bool(expected.answers))
+    target = Target(fake, contract.operation, SHORT_TIME if any(map(_is_silent, replies)) else PATIENT)
+    outcome = run(contract.consume, target, time_limit=contract.time_limit, most_calls=contract.most_calls)
+    calls = fake.calls.all
+    if len(calls) > contract.most_calls:
+        return mishandled(Flaw.ENDLESS, f"more than {contract.most_calls} requests"), None, contract.most_calls
+    if outcome is None:
+        return mishandled(Flaw.HANGS, f"it was stopped after {contract.time_limit:g} s"), None, len(calls)
+    _check_kinds(contract, outcome, calls)
+    return judge(expected, outcome, calls, errors=contract.errors), outcome, len(calls)
+
+
+def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) -> None:
+    """Raise SetUpFailed if the contract names a kind of blocks that came, and that the outcome does not show."""
+    if contract.kinds is None or outcome.error is not None:
+        return
+    kind = unshown(outcome, calls, contract.kinds)
+    if kind is not None:
+        *others, last = (f"`{place}`" for place in SHOWN_BY[kind])
+        raise SetUpFailed(
+            f"The contract's `kinds` names {kind!r}, and the Outcome does not show it, so that it cannot be judged. "
+            f"Return it as {', '.join(others)} or {last} of the Outcome, or leave {kind!r} out of `kinds`."
+        )
+
+
+def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
+    """Give the fake a script with the replies in order.
+
+    If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls with tool
+    results with FOLLOW_UP, and all others with the last reply again.
+    """
+    *first, last = replies
+    follow_up = reply.text(FOLLOW_UP)
+    if goes_on:
+        fake.script(*replies)
+        fake.always(follow_up)
+        return
+    fake.script(*first)
+
+    def again(call: Call) -> Reply:
+        return follow_up if call.tool_results else last.times(1)
+
+    fake.always(again)
+
+
+def _is_silent(answer: Reply) -> bool:
+    """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
+    return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
