@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from converse_harness import ConverseServer, Reply, faults, reply
 from converse_harness.contract import ConsumerContract, VerdictLevel
@@ -26,10 +27,28 @@ from converse_harness.contract.trying import attempt, opened
 KINDS: Final = ("text", "toolUse", "reasoningContent")
 """The kinds of blocks that every client takes."""
 
-KNOWN: Final[Mapping[tuple[str, str], str]] = {
-    ("strands", "mishandled: lost"): "it runs no tool of an answer that stopped for another reason than tool_use",
-}
-"""(Client, verdict) -> why the client reads some streams otherwise than others do."""
+
+class Known(NamedTuple):
+    """What a client does otherwise than others: its verdict, a regular expression for the reason, and why it is so."""
+
+    client: str
+    verdict: str
+    why: str
+    about: str
+
+
+_LITELLM_STOPS: Final = "stop reason stop; it was (malformed_|model_context_window_exceeded)"
+_KEPT: Final = "it gives stop reasons that it does not know as stop"
+
+KNOWN: Final = (
+    Known(
+        "strands", "mishandled: lost", "is missing", "it runs no tool of an answer that stopped otherwise than tool_use"
+    ),
+    Known("litellm_sync", "mishandled: silent success", _LITELLM_STOPS, _KEPT),
+    Known("litellm_async", "mishandled: silent success", _LITELLM_STOPS, _KEPT),
+    Known("pydantic_ai", "mishandled: wrong error", "UnicodeDecodeError", "it reads redacted reasoning as UTF-8"),
+    Known("pydantic_ai", "refused", "ContentFilterError", "it raises for an answer that the guardrail left empty"),
+)
 
 
 def draw(streams: Path, number: int, seed: int) -> None:
@@ -88,11 +107,18 @@ def disagreements(streams: Path, files: list[Path]) -> Iterator[str]:
         if len({row["verdict"] for row in rows.values()}) > 1:
             for client, row in rows.items():
                 key = client, row["verdict"]
-                fine = row["verdict"] == VerdictLevel.HANDLED.word or key in KNOWN
+                fine = row["verdict"] == VerdictLevel.HANDLED.word or _is_known(client, row)
                 if not fine and (key not in smallest or len(code) < len(smallest[key][1])):
                     smallest[key] = row["why"], code
     for (client, verdict), (why, code) in sorted(smallest.items()):
         yield f"{client}, {verdict}: {why}\n\nconverse.script(\n    {code}\n)\n"
+
+
+def _is_known(client: str, row: Mapping[str, str]) -> bool:
+    return any(
+        (client, row["verdict"]) == (known.client, known.verdict) and re.search(known.why, row["why"])
+        for known in KNOWN
+    )
 
 
 def main() -> int:
