@@ -276,7 +276,8 @@ class ScriptPart(NamedTuple):
 
     def apply(self, fake: Fake) -> None:
         """Add these replies to a fake's script."""
-        scripted: Any = fake.when(**self.condition) if self.condition else fake
+        when: Any = fake.when  # the condition decides which overload it is
+        scripted = when(**self.condition) if self.condition else fake
         scripted.script(*self.replies)
         for made in self.always:
             scripted.always(made)
