@@ -388,4 +388,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 
-runpy.run_path("tests/clients/differential_session.py", {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "install": install})
+shared = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "install": install, "node_is_there": node_is_there}
+for file in ("tests/clients/differential_session.py", "tests/tool_schemas/session.py"):
+    runpy.run_path(file, shared)
