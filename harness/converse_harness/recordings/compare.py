@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
@@ -12,7 +13,7 @@ from converse_harness.json_values import Steps, is_array, is_object, mapped, pat
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.secrets import common_length, mask
+from converse_harness.secrets import common_length, mask, own_secrets
 
 
 class _Absent:
@@ -145,7 +146,8 @@ def _outline(value: object) -> str:
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     """Return two differing values as text, each on one line.
 
-    Long texts are cut around the difference; secrets are masked.
+    Long texts are cut around the difference. Secrets are masked first, also encoded ones, because a part of base64 does
+    not show that it contains one.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...ny in Chur, up there"', '"...ny in Chur, in there"')
@@ -165,6 +167,10 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
 def _flat(value: object) -> str:
     if value is ABSENT:
         return ""
+    from converse_harness.recordings.redaction import value_without_secrets  # slow to import, and few runs need it
+
+    with suppress(RecursionError):
+        value = value_without_secrets(value, own_secrets())
     return mask(value) if isinstance(value, str) else json.dumps(_masked(value), ensure_ascii=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -211,13 +211,16 @@ def _without_auto(*parts: Any) -> MatchKey:
     return asked.with_conversation({**asked.conversation, "toolConfig": without})
 
 
-def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
-    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids."""
+def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collection[str] | None = None) -> MatchKey:
+    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids.
+
+    `own` contains the secrets of this process; the default is `own_secrets()`.
+    """
     from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
     try:
-        return replace(asked, **(redaction or Redaction()).normalised(asks))
+        return replace(asked, **(redaction or Redaction()).normalised(asks, own))
     except RecursionError:
         return asked
 

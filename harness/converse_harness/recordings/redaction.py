@@ -118,15 +118,16 @@ class Redaction:
             made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).lines(made)
         return Redacted(made, leaks)
 
-    def normalised(self, request: Any) -> Any:
+    def normalised(self, request: Any, own: Collection[str] | None = None) -> Any:
         """A request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
 
         Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
         A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
+        `own` contains the secrets of this process; the default is `own_secrets()`.
         """
         if self.replacements:
             request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
-        views, own = list(views_of(request, 0)), own_secrets()
+        views, own = list(views_of(request, 0)), own_secrets() if own is None else own
         accounts = numbered(view.text for view in views)
         found = {leak.kind for leak in leaks_in(levels(views), own)}
         if not accounts and not found:
@@ -206,6 +207,21 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     if _kinds_in(made, own):  # the secret is split into pieces
         made = LINE_OF_JSON.sub(lambda line: line[0].removesuffix(line[1]) + MASK, made)
     return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
+
+
+def value_without_secrets(value: Any, own: Collection[str]) -> Any:
+    """Mask the secrets in a text or another JSON value, also where they are encoded. Account ids are masked too.
+
+    `own` contains the secrets of this process. If a secret cannot be masked alone, the whole value is masked.
+
+    >>> value_without_secrets({"key": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5"}, own=())
+    {'key': 'KioqIGlzIG15IGtleQ=='}
+    """
+    found = {leak.kind for leak in leaks_in(levels(views_of(value, 0)), own)}
+    if not found:
+        return value
+    made = _Work(accounts_of(()), (*_masks(found, own), masking_accounts), named=True).value(value)
+    return MASK if leaks_in(levels(views_of(made, 0)), own) else made
 
 
 def _kinds_in(text: str, own: Collection[str]) -> list[str]:
