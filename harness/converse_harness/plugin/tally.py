@@ -137,7 +137,8 @@ class Tally:
             return path
         usual = self._spell(item)
         twins = len(self._spellings[str(usual).lower()]) > 1 or any(map(_has_twin, item.listchain()))
-        return folder(item.config) / (_usual_path(item, has_twin=True) if twins else usual)
+        root, unlike = folder(item.config), _usual_path(item, has_twin=True)
+        return _standing(root / unlike, root / usual) if twins else _standing(root / usual, root / unlike)
 
     def pytest_itemcollected(self) -> None:
         """Count each collected test, before options and plugins deselect tests."""
@@ -353,6 +354,18 @@ def shown(config: pytest.Config, path: Path) -> str:
 def number(count: int, what: str) -> str:
     """Return a count with its noun `what`. The noun gets a plural `s` unless the count is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _standing(path: Path, other: Path) -> Path:
+    """Return `path`, unless there is no such file and there is one with the test's other name.
+
+    A test has another name since a test was added or removed whose name differs only in capital letters. The other name
+    counts only as it is spelled, and if no second file is spelled like it in other letters.
+    """
+    if path == other or path.exists() or not other.exists():
+        return path
+    names = [name for name in os.listdir(path.parent) if name.lower() == other.name.lower()]
+    return other if names == [other.name] else path
 
 
 def _key(path: Path) -> str:
