@@ -245,6 +245,8 @@ class Tally:
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.told)):
             yield f"{_PREFIX}{line}"
+        if any(f"{FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
+            yield f"{_PREFIX}a line *{FAILED_SUFFIX} in .gitignore keeps what failed tests recorded out of commits"
         unused = [] if self._missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
@@ -257,6 +259,13 @@ class Tally:
             moved = f": it matches {test}, which has none; {how}" if test else ""
             commands.add(command)
             yield f"    {shown(self._config, path)}{aside}{moved}"
+
+    def _ignores_failed(self) -> bool:
+        """Whether the `.gitignore` of the project names what failed tests recorded."""
+        try:
+            return FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
 
     def unused(self, *, failed: bool = False) -> list[Path]:
         """Return the recordings that no collected test and no open fake used; with `failed`, also those set aside."""
