@@ -127,3 +127,28 @@ def test_a_failure_shows_none_of_it(recorded: Upstream, changed: Callable[[str],
     result = recorded.replay()
     assert result.parseoutcomes().get("failed") == 22
     assert is_silent(printed(result))
+
+
+def test_ids_of_tool_uses_are_shown_beside_masked_secrets(recorded: Upstream) -> None:
+    result = {"toolUseId": "tooluse_Zk3vQ9xLr2", "content": [{"text": "18 C"}]}
+    use = {"toolUseId": "tooluse_Zk3vQ9xLr2", "name": "t", "input": {}}
+    test = f"""
+        def test_it(converse):
+            from agent import client
+            from converse_harness import reply
+            converse.script(reply.text("{GITHUB}"))
+            messages = [
+                {{"role": "user", "content": [{{"text": "hi"}}]}},
+                {{"role": "assistant", "content": [{{"toolUse": {use}}}]}},
+                {{"role": "user", "content": [{{"toolResult": {result}}}]}},
+            ]
+            tools = {{"tools": [{{"toolSpec": {{"name": "t", "inputSchema": {{"json": {{"type": "object"}}}}}}}}]}}
+            client().converse(modelId="m", messages=messages, toolConfig=tools)
+            assert 0
+    """
+    recorded.project.makepyfile(test_b=test)
+    outcome = recorded.replay("test_b.py")
+    outcome.assert_outcomes(failed=1)
+    assert "a GitHub token" in printed(outcome)
+    assert "tooluse_Zk3vQ..." in printed(outcome)
+    assert is_silent(printed(outcome))

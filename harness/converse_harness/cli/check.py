@@ -198,11 +198,11 @@ def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
     for index, message in enumerate(objects_of(asked_in(exchange).conversation.get("messages"))):
         for block, content in enumerate(objects_of(message.get("content"))):
             known.add(member_of(content, "toolUse", "toolUseId"))
-            id = member_of(content, "toolResult", "toolUseId")
-            if id not in known:
+            used = member_of(content, "toolResult", "toolUseId")
+            if used not in known:
                 yield (
-                    f"messages[{index}].content[{block}].toolResult.toolUseId of the request is {said(id)}; no toolUse "
-                    "before it has that id. An id is the same in an answer and in the requests after it."
+                    f"messages[{index}].content[{block}].toolResult.toolUseId of the request is {said(used)}; no "
+                    "toolUse before it has that id. An id is the same in an answer and in the requests after it."
                 )
 
 
