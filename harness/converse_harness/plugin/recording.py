@@ -52,7 +52,8 @@ _NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one 
 _NO_ACCOUNT: Final = """
 This test is being recorded ({setting}): its calls go to the real service as any client's do, with
 credentials (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region
-(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."""
+(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither.
+AWS_ENDPOINT_URL_BEDROCK_RUNTIME sends the calls elsewhere, to a gateway for instance; it needs keys all the same."""
 
 _NO_ACCOUNT_ERRORS: Final = frozenset(
     {

@@ -17,7 +17,7 @@ from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.secret_kinds import ACCOUNT_IN_ARN
-from converse_harness.secrets import MASK, STAND_IN, compiled
+from converse_harness.secrets import MASK, STAND_IN, compiled, own_secrets
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -216,11 +216,12 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collec
 
     `own` contains the secrets of this process; the default is `own_secrets()`.
     """
-    from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
+    # Slow to import, and few requests need it.
+    from converse_harness.recordings.redaction import Redaction, for_comparison
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
     try:
-        return replace(asked, **(redaction or Redaction()).normalised(asks, own))
+        return replace(asked, **for_comparison(asks, redaction or Redaction(), own_secrets() if own is None else own))
     except RecursionError:
         return asked
 

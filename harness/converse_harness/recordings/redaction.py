@@ -118,21 +118,25 @@ class Redaction:
             made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).lines(made)
         return Redacted(made, leaks)
 
-    def normalised(self, request: Any, own: Collection[str] | None = None) -> Any:
+    def normalised(self, request: Any) -> Any:
         """A request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
 
         Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
         A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
-        `own` contains the secrets of this process; the default is `own_secrets()`.
         """
-        if self.replacements:
-            request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
-        views, own = list(views_of(request, 0)), own_secrets() if own is None else own
-        accounts = numbered(view.text for view in views)
-        found = {leak.kind for leak in leaks_in(levels(views), own)}
-        if not accounts and not found:
-            return request
-        return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
+        return for_comparison(request, self, own_secrets())
+
+
+def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> Any:
+    """A request as `Redaction.normalised` returns it; `own` contains the secrets of this process."""
+    if redaction.replacements:
+        request = _Work(accounts_of(()), tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
+    views = list(views_of(request, 0))
+    accounts = numbered(view.text for view in views)
+    found = {leak.kind for leak in leaks_in(levels(views), own)}
+    if not accounts and not found:
+        return request
+    return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
