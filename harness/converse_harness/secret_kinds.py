@@ -97,17 +97,20 @@ KINDS: Final = (
         rf"(?P<kept>(?i:x-amz-security-token){_GIVEN})[A-Za-z0-9+/=%_-]{{16,}}",
         masked=True,
     ),
+    # This kind comes before the access key id: masked, that could not show any more that a secret follows.
+    SecretKind(
+        "an AWS secret access key",
+        ("secret", "akia", "asia", "abia", "acca"),
+        # 40 hex digits are a commit id or digest, not a key. After an access key id, only a mixed word is one.
+        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN}"
+        rf"|{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}[\s\"',;:|]{{1,4}}"
+        r"(?=[A-Za-z+/]{0,39}\d)(?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z]))"
+        r"(?![0-9a-f]{40})[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])",
+    ),
     SecretKind(
         "an AWS access key id",
         ("akia", "asia", "abia", "acca"),
         rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}(?![A-Z0-9])",
-    ),
-    SecretKind(
-        "an AWS secret access key",
-        ("secret",),
-        # 40 hex digits are a commit id or digest, not a key.
-        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN})(?![0-9a-f]{{40}})"
-        r"[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])",
     ),
     SecretKind(
         "an AWS session token",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
@@ -230,6 +232,39 @@ def mask(text: str, own: Collection[str] | None = None) -> str:
     for kind in KINDS:
         text = _without(text, secret_spans(kind, text))
     return text
+
+
+_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:(?:\r?\n|\\n)[A-Za-z0-9+/_-]+)*={0,2}")
+_BREAK: Final = re.compile(r"\r?\n|\\n")
+_STANDARD: Final = str.maketrans("-_", "+/")
+_NESTED: Final = 3
+_MOST: Final = 256 * 1024
+"""At most this number of bytes is decompressed."""
+
+
+def mask_encoded(text: str) -> str:
+    """Return the text with its secrets masked, and each run of base64 (also of gzip) that contains a secret.
+
+    >>> mask_encoded("the key: QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5")
+    'the key: ***'
+    """
+    own = own_secrets()
+    return mask(_ENCODED.sub(lambda found: MASK if _holds_secret(found[0], own) else found[0], text), own)
+
+
+def _holds_secret(run: str, own: Collection[str], depth: int = _NESTED) -> bool:
+    run = _BREAK.sub("", run).rstrip("=").translate(_STANDARD)
+    run = run[:-1] if len(run) % 4 == 1 else run  # the last group is cut: one character encodes no byte
+    data = base64.b64decode(run + "=" * (-len(run) % 4))
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = zlib.decompressobj(31).decompress(data, _MOST)
+        except zlib.error:
+            return False
+    text = data.decode("latin-1")
+    if mask(text, own) != text:
+        return True
+    return depth > 1 and any(_holds_secret(found[0], own, depth - 1) for found in _ENCODED.finditer(text))
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:

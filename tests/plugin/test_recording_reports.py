@@ -378,3 +378,21 @@ def test_what_a_failed_test_recorded_is_removed_when_it_passes(upstream: Upstrea
     upstream.project.makepyfile(test_a=text.replace("ANSWER", "'b'"))
     upstream.record(mode="all")
     assert upstream.files == [f"{name}.failed.jsonl", f"{name}.jsonl"]
+
+
+def test_the_end_of_the_run_names_the_line_of_gitignore(upstream: Upstream) -> None:
+    upstream.project.makepyfile(
+        test_a="""
+        import pytest
+        from agent import ask
+
+        @pytest.mark.converse_recording
+        def test_fails():
+            ask("a")
+            assert 0
+        """
+    )
+    line = "converse-harness: a line *.failed.jsonl in .gitignore keeps what failed tests recorded out of commits"
+    assert line in upstream.record().outlines
+    (upstream.project.path / ".gitignore").write_text("*.failed.jsonl\n")
+    assert line not in upstream.record().outlines

@@ -132,6 +132,25 @@ def test_names_that_differ_in_capitals_only_are_told_apart(upstream: Upstream) -
     upstream.replay("-n", "1").assert_outcomes(passed=3)
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_a_recording_stays_when_such_a_test_comes_or_goes(upstream: Upstream, workers: tuple[str, ...]) -> None:
+    project = upstream.project
+    project.makepyfile(test_a=NAMES.replace("CITIES", '["Bern", "Chur"]'))
+    upstream.record().assert_outcomes(passed=2)
+    (project.path / "test_a.py").write_text(NAMES.replace("CITIES", '["bern", "Bern", "Chur"]'))
+    upstream.record(*workers).assert_outcomes(passed=3)
+    assert len(upstream.service.calls) == 3
+    assert [file.partition("~")[0] for file in upstream.files] == [
+        "test_a/test_city[Bern].jsonl",
+        "test_a/test_city[Chur].jsonl",
+        "test_a/test_city[bern]",
+    ]
+    upstream.record(*workers, mode="all").assert_outcomes(passed=3)
+    assert len(upstream.files) == 3
+    (project.path / "test_a.py").write_text(NAMES.replace("CITIES", '["bern", "Chur"]'))
+    upstream.replay(*workers).assert_outcomes(passed=2)
+
+
 def test_so_are_classes(upstream: Upstream) -> None:
     upstream.project.makepyfile(
         test_a="""

@@ -16,6 +16,8 @@ from converse_harness.cli.check import MEANINGS, Sort
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.write import store
+from tests.recordings.asking import body, exchange, result, streamed, use, user
+from tests.recordings.asking import write as write_exchanges
 from tests.recordings.damaged import (
     ANSWER,
     BOTOCORE,
@@ -240,3 +242,43 @@ def test_it_runs_as_a_command_and_is_plain_in_a_pipe(folder: Path) -> None:
 
 def test_every_sort_has_a_meaning() -> None:
     assert set(MEANINGS) == set(get_args(Sort))
+
+
+def test_a_broken_answer_is_named_and_not_the_request_that_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    said_so = {"role": "assistant", "content": [{"text": "Hello, Bern."}]}
+    first = streamed(body(user("hi")), "Hello, ", "Bern.")
+    write_exchanges(Path("y.jsonl"), first, streamed(body(user("hi"), said_so, user("and?")), "Bye."))
+    store(Path("x.jsonl"), [json.loads(line) for line in Path("y.jsonl").read_text().splitlines()])
+    lines = Path("x.jsonl").read_text().splitlines()
+    assert '"answer 1"' in "".join(lines)
+    stop = next(number for number, line in enumerate(lines) if "contentBlockStop" in line)
+    Path("x.jsonl").write_text("\n".join([*lines[:stop], *lines[stop + 1 :], ""]))
+    code, out = check(capsys, "x.jsonl")
+    assert code == 1
+    assert out.startswith(
+        f"x.jsonl:{stop + 1}: format: the answer to call 1 (lines 4-9) cannot be put together: line {stop + 1}: "
+        "events[3] is messageStop"
+    )
+    assert out.count("cannot be put together") == 1
+
+
+def test_a_tool_result_without_its_tool_use(capsys: pytest.CaptureFixture[str]) -> None:
+    write_exchanges(Path("x.jsonl"), exchange(body(user("hi"), use("tooluse_1"), result("tooluse_1"))))
+    assert check(capsys, "x.jsonl")[0] == 0
+    write_exchanges(Path("x.jsonl"), exchange(body(user("hi"), use("tooluse_1"), result("tooluse_2"))))
+    code, out = check(capsys, "x.jsonl")
+    assert code == 1
+    assert out.startswith("x.jsonl:2: illegal: messages[2].content[0].toolResult.toolUseId of the request is ")
+    assert '"tooluse_2"; no toolUse before it has that id.' in out
+
+
+def test_what_a_failed_test_recorded_is_called_that(capsys: pytest.CaptureFixture[str]) -> None:
+    write_exchanges(Path("x.failed.jsonl"), exchange(body(user("hi"))))
+    code, out = check(capsys, "x.failed.jsonl")
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "x.failed.jsonl: what a test recorded that did not pass; no test plays it.",
+            "1 recording, 1 exchange: nothing found",
+        ],
+    )

@@ -194,7 +194,7 @@ a.jsonl:2  b.jsonl:2  ConverseStream us.amazon.nova-lite-v1:0, 1 message, last: 
   + faults  ["no stop"]
   + answer.headers  {"retry-after": "1"}
   - events[2]  {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": " by"}}...
-  - events[7]  {"metadata": {"metrics": {"latencyMs": 1}, "usage": {"inputTokens": 1, "...
+  - events[7]  {"metadata": {"metrics": {}, "usage": {"inputTokens": 1, "outputTokens":...
   + answer  {"end": "connection reset"}
 
 1 exchange: 1 different
@@ -386,3 +386,32 @@ def test_a_difference_is_a_line_of_json_that_can_be_read_again() -> None:
     old, new = shown({"a": [1, None]}, {"a": [1, "x"]})
     assert (json.loads(old), json.loads(new)) == ({"a": [1, None]}, {"a": [1, "x"]})
     assert Difference(("a",), 1, 2, ("a",)).path == ("a",)
+
+
+def test_latency_is_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = [exchange(body(user("hi")))], [exchange(body(user("hi")))]
+    new[0][1]["body"] = {**new[0][1]["body"], "metrics": {"latencyMs": 7}}
+    code, out = diff(capsys, old, new)
+    assert (code, out.splitlines()[0]) == (0, "1 exchange: 1 equal")
+    assert diff(capsys, old, new, "--times")[0] == 1
+    changed = deepcopy(FIRST)
+    changed[-1]["metadata"] = {**changed[-1]["metadata"], "metrics": {"latencyMs": 7}}
+    assert diff(capsys, [FIRST], [changed])[0] == 0
+
+
+def test_where_texts_are_cut_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    """One changed word of an answer that was cut elsewhere is one place."""
+    asked = body(user("Chur to Tirano?"))
+    old = [streamed(asked, "From ", "Chur by ", "Bernina ", "Express.")]
+    code, out = diff(capsys, old, [streamed(asked, "Fr", "om Chur by Bern", "ina Express.")])
+    assert (code, out.splitlines()[0]) == (0, "1 exchange: 1 equal")
+    new = [streamed(asked, "Fr", "om Chur by Albu", "la Express.")]
+    code, out = diff(capsys, old, new)
+    assert (code, out.splitlines()[1:3]) == (
+        1,
+        [
+            '  - events[1].contentBlockDelta.delta.text  "From Chur by Bernina Express."',
+            '  + events[1].contentBlockDelta.delta.text  "From Chur by Albula Express."',
+        ],
+    )
+    assert len(diff(capsys, old, new, "--bytes")[1].splitlines()) > 6

@@ -359,3 +359,11 @@ def test_without_pyyaml_json_is_read_and_yaml_says_what_to_install(tmp_path: Pat
         "Install it: pip install 'converse-harness[import]'\n"
     )
     assert (run.returncode, recording(tmp_path / "plain.jsonl").exchanges[0].operation) == (1, "Converse")
+
+
+def test_a_recording_is_no_cassette(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"format": "converse-recording", "version": 2}\n')
+    with pytest.raises(SystemExit, match="2"):
+        main(["import", str(path)])
+    assert f"{path} is a recording already; converse-harness show {path} prints it" in capsys.readouterr().err

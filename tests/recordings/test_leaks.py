@@ -306,3 +306,23 @@ def test_the_advice_names_a_rule_that_reaches_what_is_encoded() -> None:
 def text_of(made: SafeLines) -> str:
     text: str = made.lines[1]["request"]["messages"][0]["content"][0]["text"]
     return text
+
+
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.mark.parametrize("between", [" ", ":", ",", "\n", '", "', " | "])
+def test_a_secret_access_key_right_after_its_id_is_found(between: str) -> None:
+    text = f"use AKIAIOSFODNN7EXAMPLE{between}{SECRET_KEY} there"
+    assert {leak.kind for leak in scan([{"call": 1, "request": {"text": text}}])} == {
+        "an AWS access key id",
+        "an AWS secret access key",
+    }
+    assert mask(text, ()) == f"use ***{between}*** there"
+
+
+@pytest.mark.parametrize(
+    "word", ["2fd4e1c67a2d28fced849ee1bb76e7391b93eb12", "a" * 40, "AB12" * 10, f"of {SECRET_KEY}", SECRET_KEY + "x"]
+)
+def test_another_word_after_the_id_is_not(word: str) -> None:
+    assert mask(f"AKIAIOSFODNN7EXAMPLE {word}", ()) == f"*** {word}"

@@ -64,7 +64,8 @@ differs   - recorded, + arrived
 match     "shape": operation, model, roles, kinds of blocks and names of tools are the same, texts may differ
           match="order" would play it: it is the next one.
 
-The client asks for something else than when it was recorded. If that is meant, record it again:
+The request differs from the recorded one: the client has changed, or the file was edited.
+If that is meant, record it again:
 pytest --converse-record=all "tests/test_weather.py::test_bern\""""
     )
 
@@ -87,7 +88,8 @@ match     "exact": operation, model and the whole request are the same
           match="order" would play it: it is the next one.
           match="shape" would play it: only what that leaves out differs.
 
-The client asks for something else than when it was recorded. If that is meant, record it again:
+The request differs from the recorded one: the client has changed, or the file was edited.
+If that is meant, record it again:
 pytest --converse-record=all "tests/test_weather.py::test_bern\""""
     )
 
@@ -107,7 +109,8 @@ differs   - recorded, + arrived
 
 match     "order": the next exchange, if operation and model are the same
 
-The client asks for something else than when it was recorded. If that is meant, record it again:
+The request differs from the recorded one: the client has changed, or the file was edited.
+If that is meant, record it again:
 with record('recordings/weather.jsonl'): ..."""
     )
 

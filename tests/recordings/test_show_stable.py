@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -262,3 +263,25 @@ def test_git_diff_shows_what_was_said(git: Callable[..., str]) -> None:
     assert "+This is no recording that can be shown: line 2: " in git("diff")
     git("rm", "-qf", str(path))
     assert "-  user         What is it like in Bern?" in git("diff", "HEAD")
+
+
+def test_one_call_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its ids have the numbers that they have in the whole."""
+    path = write_exchanges(tmp_path / "x.jsonl", *session())
+    whole = show(path, capsys)
+    assert main(["show", "--stable", "--call", "2", str(path)]) == 0
+    only = capsys.readouterr().out
+    assert only.startswith("call 2")
+    assert whole.endswith(only)
+    with pytest.raises(SystemExit, match="2"):
+        main(["show", "--stable", "--call", "3", str(path)])
+    assert "has 2 calls" in capsys.readouterr().err
+
+
+def test_ids_are_numbered_without_gaps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exchanges = [*session(1), *session(2, question="And in Chur?")]
+    for number, (_, head, *_others) in enumerate(exchanges):
+        head["requestId"] = f"request-id-{number}"
+    shown = show(write_exchanges(tmp_path / "x.jsonl", *exchanges), capsys)
+    numbers = [int(each) for each in re.findall(r"#(\d+)", shown)]
+    assert list(dict.fromkeys(numbers)) == [1, 2]

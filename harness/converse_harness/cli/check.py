@@ -13,12 +13,15 @@ from typing import Any, Final, Literal, NamedTuple
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
 from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, Printer, counted, plain, recordings_in
+from converse_harness.endpoint.call import CONVERSATIONS
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import repeated
+from converse_harness.json_values import member_of, objects_of, repeated
 from converse_harness.recordings import leaks, media
 from converse_harness.recordings.check import illegal, problems_of, violations
+from converse_harness.recordings.choices import FAILED_SUFFIX
 from converse_harness.recordings.keys import said
 from converse_harness.recordings.lines import Line
+from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.read import DamagedRecording, Rows, session_of, text_of_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.secrets import mask
@@ -71,14 +74,19 @@ class Checked(NamedTuple):
 
 def run(given: argparse.Namespace) -> int:
     """Check all named files and folders; return the exit code."""
-    checked = [check_file(file) for file in recordings_in(given.paths)]
+    files = [*recordings_in(given.paths)]
+    checked = [check_file(file) for file in files]
     findings = [finding for each in checked for finding in each.findings]
     findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
     if given.json:
         described = [{**each._asdict(), "path": str(each.path), "text": mask(each.text)} for each in findings]
         Printer(sys.stdout).say(json.dumps(described, indent=2))
     else:
-        _print(findings, checked, Printer(sys.stdout))
+        printer = Printer(sys.stdout)
+        for file in files:
+            if file.name.endswith(FAILED_SUFFIX):
+                printer.say(f"{file}: what a test recorded that did not pass; no test plays it.", DIM)
+        _print(findings, checked, printer)
     return _FOUND if any(finding.sort != "fault" for finding in findings) else _CLEAN
 
 
@@ -176,8 +184,26 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
         for line, text in answer:
             if (line, text) not in held:
                 yield line, "stale", text
+        for text in _ids_without_use(exchange):
+            yield exchange.at, "illegal", text
         for text in _stale_request(exchange):
             yield exchange.at, "stale", f"the request: {text}"
+
+
+def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
+    """Yield one text per toolResult of an answered request whose toolUseId no toolUse before it has."""
+    if exchange.faults or exchange.operation not in CONVERSATIONS or exchange.head.get("status", 500) >= 400:
+        return
+    known = set[object]()
+    for index, message in enumerate(objects_of(asked_in(exchange).conversation.get("messages"))):
+        for block, content in enumerate(objects_of(message.get("content"))):
+            known.add(member_of(content, "toolUse", "toolUseId"))
+            used = member_of(content, "toolResult", "toolUseId")
+            if used not in known:
+                yield (
+                    f"messages[{index}].content[{block}].toolResult.toolUseId of the request is {said(used)}; no "
+                    "toolUse before it has that id. An id is the same in an answer and in the requests after it."
+                )
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:

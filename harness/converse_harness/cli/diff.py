@@ -28,10 +28,11 @@ DESCRIPTION: Final = (
 ARGUMENTS: Final[Arguments] = {
     "old": {"metavar": "A.jsonl", "type": Path, "help": "a recording"},
     "new": {"metavar": "B.jsonl", "type": Path, "help": "the recording that it is compared with"},
-    "--times": {"action": "store_true", "help": "compare when things came as well"},
+    "--times": {"action": "store_true", "help": "compare when things came as well, and the latency in answers"},
     "--bytes": {
         "action": "store_true",
-        "help": "compare as well what is another one each time: request ids, padding, chunks, the exact form of events",
+        "help": "compare as well what is another one each time: request ids, padding, chunks, where texts are cut into "
+        "deltas, the exact form of events",
     },
 }
 

@@ -129,10 +129,20 @@ def _jobs(paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
                 folder = each.parent if output is None else output / each.parent.relative_to(path)
                 yield _Job(each, folder / _recording_name(each), named=False)
         elif path.exists():
+            if _is_recording(path):
+                raise UsageFailed(f"import: {path} is a recording already; converse-harness show {path} prints it")
             folder = path.parent if output is None else output
             yield _Job(path, output if one_file and output else folder / _recording_name(path), named=True)
         else:
             raise UsageFailed(f"import: there is no {path}")
+
+
+def _is_recording(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.readline(1000).startswith(b'{"format": "converse-recording"')
+    except OSError:
+        return False
 
 
 def _recording_name(cassette: Path) -> str:

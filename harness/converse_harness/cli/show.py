@@ -88,11 +88,10 @@ def run(given: argparse.Namespace) -> int:
     Raises UsageFailed if the recording has no call with the number in `--call`.
     """
     if given.stable:
-        return _show_stable(given.file)
+        return _show_stable(given.file, given.call)
     session = session_in(given.file, _TROUBLE)
     count = len(session.exchanges)
-    if given.call is not None and not 1 <= given.call <= count:
-        raise UsageFailed(f"show --call {given.call}: {given.file} has {counted(count, 'call')}")
+    _check_call(given.call, given.file, count)
     printer = Printer(sys.stdout)
     made = "".join(f" {key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
     about = printer.styled(plain(made and f",{made}"), DIM)
@@ -105,7 +104,12 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _show_stable(path: Path) -> int:
+def _check_call(call: int | None, path: Path, count: int) -> None:
+    if call is not None and not 1 <= call <= count:
+        raise UsageFailed(f"show --call {call}: {path} has {counted(count, 'call')}")
+
+
+def _show_stable(path: Path, call: int | None) -> int:
     """Print the stable view of a recording; a damaged file as it is, because `git diff` ends if this command fails."""
     from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
 
@@ -120,7 +124,8 @@ def _show_stable(path: Path) -> int:
         return 0
     except OSError as error:
         raise CommandFailed(f"{path}: {error.strerror or error}", _TROUBLE) from error
-    for number, (label, shown) in enumerate(stable_rows(session.exchanges)):
+    _check_call(call, path, len(session.exchanges))
+    for number, (label, shown) in enumerate(stable_rows(session.exchanges, call)):
         first, *more = shown.split("\n")
         if not label:
             if number:

@@ -16,7 +16,7 @@ from converse_harness.errors import ConverseHarnessError, DamagedData, Unexpecte
 from converse_harness.plugin.checks import settings_of
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
-from converse_harness.recordings.choices import FAILED, INLINE, MODES, TEST_MODES, failed_path, identity
+from converse_harness.recordings.choices import FAILED, FAILED_SUFFIX, INLINE, MODES, TEST_MODES, failed_path, identity
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ _MISSING: Final = """
 {aside}"""
 
 _ASIDE: Final = """
-{failed} is what it recorded when it did not pass; rename it if it is good after all."""
+{failed} is what it recorded when it did not pass; rename it if it is good after all.
+A line *{suffix} in .gitignore keeps such files out of commits."""
 
 _SECOND: Final = """
 {test} has the same recording as {first}. Any number of tests may play one,
@@ -51,7 +52,8 @@ _NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one 
 _NO_ACCOUNT: Final = """
 This test is being recorded ({setting}): its calls go to the real service as any client's do, with
 credentials (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region
-(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."""
+(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither.
+AWS_ENDPOINT_URL_BEDROCK_RUNTIME sends the calls elsewhere, to a gateway for instance; it needs keys all the same."""
 
 _NO_ACCOUNT_ERRORS: Final = frozenset(
     {
@@ -254,7 +256,11 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
         aside = failed_path(path)
-        kept = _ASIDE.format(failed=relative(aside, config.invocation_params.dir)) if aside.exists() else ""
+        kept = (
+            _ASIDE.format(failed=relative(aside, config.invocation_params.dir), suffix=FAILED_SUFFIX)
+            if aside.exists()
+            else ""
+        )
         told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
         run.refused, run.is_missing = (f"has no reply: {here} is not there.", told), True
         return run

@@ -34,6 +34,8 @@ recognisable, because it is encoded or its name is missing. Therefore the part i
 secret.
 """
 
+_SHORT_ID: Final = re.compile(r"(?:tooluse_|toolu_|call_)[A-Za-z0-9_-]{0,8}")
+"""Matches the beginning of the id of a tool use, as a transcript shortens it. It is no part of a secret."""
 
 _NOTES: Final = pytest.StashKey[dict[str, Note]]()
 """The key, in the stash of a test item, of the notes of the test, one note of each kind."""
@@ -101,7 +103,9 @@ class _Masking:
         made, kinds, values = without_secrets(text, self._own)
         self.kinds |= dict.fromkeys(kinds)
         self.values |= values
-        return _CUT.sub("***", made) if self._cut else made
+        if not self._cut:
+            return made
+        return _CUT.sub(lambda found: found[0] if _SHORT_ID.fullmatch(found[0]) else "***", made)
 
     def named(self, name: str, value: str) -> str:
         """Mask a value that may be recognised as a secret only by its name."""

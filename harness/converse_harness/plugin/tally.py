@@ -137,7 +137,8 @@ class Tally:
             return path
         usual = self._spell(item)
         twins = len(self._spellings[str(usual).lower()]) > 1 or any(map(_has_twin, item.listchain()))
-        return folder(item.config) / (_usual_path(item, has_twin=True) if twins else usual)
+        root, unlike = folder(item.config), _usual_path(item, has_twin=True)
+        return _standing(root / unlike, root / usual) if twins else _standing(root / usual, root / unlike)
 
     def pytest_itemcollected(self) -> None:
         """Count each collected test, before options and plugins deselect tests."""
@@ -244,6 +245,8 @@ class Tally:
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.told)):
             yield f"{_PREFIX}{line}"
+        if any(f"{FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
+            yield f"{_PREFIX}a line *{FAILED_SUFFIX} in .gitignore keeps what failed tests recorded out of commits"
         unused = [] if self._missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
@@ -256,6 +259,13 @@ class Tally:
             moved = f": it matches {test}, which has none; {how}" if test else ""
             commands.add(command)
             yield f"    {shown(self._config, path)}{aside}{moved}"
+
+    def _ignores_failed(self) -> bool:
+        """Whether the `.gitignore` of the project names what failed tests recorded."""
+        try:
+            return FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
 
     def unused(self, *, failed: bool = False) -> list[Path]:
         """Return the recordings that no collected test and no open fake used; with `failed`, also those set aside."""
@@ -353,6 +363,18 @@ def shown(config: pytest.Config, path: Path) -> str:
 def number(count: int, what: str) -> str:
     """Return a count with its noun `what`. The noun gets a plural `s` unless the count is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _standing(path: Path, other: Path) -> Path:
+    """Return `path`, unless there is no such file and there is one with the test's other name.
+
+    A test has another name since a test was added or removed whose name differs only in capital letters. The other name
+    counts only as it is spelled, and if no second file is spelled like it in other letters.
+    """
+    if path == other or path.exists() or not other.exists():
+        return path
+    names = [name for name in os.listdir(path.parent) if name.lower() == other.name.lower()]
+    return other if names == [other.name] else path
 
 
 def _key(path: Path) -> str:

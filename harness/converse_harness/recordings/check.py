@@ -55,7 +55,7 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
             try:
                 parts.whole(line, number)
             except MissingPart as error:
-                yield Problem(number, str(error))
+                yield Problem(error.line or number, str(error))
         elif "part" in line and (last := parts.line_of[line["part"]]) != number:
             yield Problem(last, f"the part {said(line['part'])} is there already, in line {number}.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
@@ -12,7 +13,7 @@ from converse_harness.json_values import Steps, is_array, is_object, mapped, pat
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.secrets import common_length, mask
+from converse_harness.secrets import common_length, mask, own_secrets
 
 
 class _Absent:
@@ -145,7 +146,8 @@ def _outline(value: object) -> str:
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     """Return two differing values as text, each on one line.
 
-    Long texts are cut around the difference; secrets are masked.
+    Long texts are cut around the difference. Secrets are masked first, also encoded ones, because a part of base64 does
+    not show that it contains one.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...ny in Chur, up there"', '"...ny in Chur, in there"')
@@ -165,6 +167,10 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
 def _flat(value: object) -> str:
     if value is ABSENT:
         return ""
+    from converse_harness.recordings.redaction import value_without_secrets  # slow to import, and few runs need it
+
+    with suppress(RecursionError):
+        value = value_without_secrets(value, own_secrets())
     return mask(value) if isinstance(value, str) else json.dumps(_masked(value), ensure_ascii=False)
 
 
@@ -199,6 +205,9 @@ def _printable(text: str) -> str:
 _TIMES: Final = frozenset({"t"})
 """The keys of a line whose values are times."""
 
+_DURATIONS: Final = frozenset({"latencyMs", "guardrailProcessingLatency"})
+"""Members of an answer whose values are times."""
+
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
 """Keys of a line with values that differ by chance in each recording, such as padding and request ids."""
 
@@ -220,7 +229,8 @@ class Compared:
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
     """Return the exchanges of two sessions in pairs, with the differences of each pair.
 
-    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. Exchanges with equal
+    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. If neither is, and
+    fewer places differ then, the deltas of one block are compared as one text. Exchanges with equal
     request and outcome are paired first. Then exchanges with an equal request are paired, then with an equal shape, and
     then with equal operation and model.
     """
@@ -250,15 +260,60 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
     number = frozenset({"call"})
     yield from differences(_line(old.call, number), _line(new.call, number))
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
-    said, said_now = ([_line(line, _TIMES | _CHANCE) for line in each.events] for each in (old, new))
-    before, after = ([_line(line, hidden) for line in each.events] for each in (old, new))
-    for pair in aligned(said, said_now, canonical, _outline):
-        yield from differences(*pair.items(before, after, ABSENT), ("events", pair.indexes[1]))
+    found = list(_of_events(old.events, new.events, hidden))
+    if found and hidden >= _TIMES | _CHANCE:
+        found = min(found, list(_of_events(_joined(old.events), _joined(new.events), hidden)), key=len)
+    yield from found
     before_end, after_end = (ABSENT if each.end is None else _line(each.end, hidden) for each in (old, new))
     yield from differences(before_end, after_end, ("answer",), ("answer",))
+
+
+def _of_events(old: Sequence[Line], new: Sequence[Line], hidden: frozenset[str]) -> Iterator[Difference]:
+    said, said_now = ([_line(line, _TIMES | _CHANCE) for line in each] for each in (old, new))
+    before, after = ([_line(line, hidden) for line in each] for each in (old, new))
+    for pair in aligned(said, said_now, canonical, _outline):
+        yield from differences(*pair.items(before, after, ABSENT), ("events", pair.indexes[1]))
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
     """A copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
     alone = "frame" in line and event_of(line) is None
-    return {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
+    kept = {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
+    if hidden >= _TIMES:
+        kept |= {name: _without_durations(kept[name]) for name in ("body", "metadata") if name in kept}
+    return kept
+
+
+def _without_durations(value: Any) -> Any:
+    if is_object(value):
+        return {name: _without_durations(each) for name, each in value.items() if name not in _DURATIONS}
+    return [_without_durations(each) for each in value] if is_array(value) else value
+
+
+def _joined(events: Sequence[Line]) -> list[Line]:
+    """The events, with all deltas of one block that follow each other and continue one text as one delta."""
+    made: list[Line] = []
+    for line in events:
+        before = _text_of(made[-1]) if made else None
+        text = _text_of(line)
+        if before is None or text is None or before[:-1] != text[:-1]:
+            made.append(line)
+            continue
+        index, path, piece = text
+        delta: Any = before[-1] + piece
+        for step in reversed(path):
+            delta = {step: delta}
+        made[-1] = {**made[-1], "contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
+    return made
+
+
+def _text_of(line: Line) -> tuple[Any, Steps, str] | None:
+    """The index of the block, the path and the text of a delta that contains nothing but one text."""
+    event = line.get("contentBlockDelta")
+    if not is_object(event) or event.keys() != {"contentBlockIndex", "delta"}:
+        return None
+    value, path = event["delta"], list[str]()
+    while is_object(value) and len(value) == 1:
+        (name, value), *_ = value.items()
+        path.append(name)
+    return (event["contentBlockIndex"], tuple(path), value) if isinstance(value, str) and path else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -17,7 +17,7 @@ from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.secret_kinds import ACCOUNT_IN_ARN
-from converse_harness.secrets import MASK, STAND_IN, compiled
+from converse_harness.secrets import MASK, STAND_IN, compiled, own_secrets
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -211,13 +211,17 @@ def _without_auto(*parts: Any) -> MatchKey:
     return asked.with_conversation({**asked.conversation, "toolConfig": without})
 
 
-def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
-    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids."""
-    from converse_harness.recordings.redaction import Redaction  # slow to import, and few requests need it
+def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collection[str] | None = None) -> MatchKey:
+    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids.
+
+    `own` contains the secrets of this process; the default is `own_secrets()`.
+    """
+    # Slow to import, and few requests need it.
+    from converse_harness.recordings.redaction import Redaction, for_comparison
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
     try:
-        return replace(asked, **(redaction or Redaction()).normalised(asks))
+        return replace(asked, **for_comparison(asks, redaction or Redaction(), own_secrets() if own is None else own))
     except RecursionError:
         return asked
 

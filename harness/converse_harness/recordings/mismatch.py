@@ -225,10 +225,10 @@ def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
 
 def _again(state: State, call: Call, *, repeated: bool) -> str:
     if repeated and call.attempt > 1:
-        why = f"The client tried once more (attempt {call.attempt}) than when it was recorded."
+        why = f"The client tried once more (attempt {call.attempt}) than when it was recorded. "
     elif repeated:
-        why = "The client asks once more than when it was recorded."
+        why = "The client asks once more than when it was recorded. "
     else:
-        why = "The client asks for something else than when it was recorded."
+        why = "The request differs from the recorded one: the client has changed, or the file was edited.\n"
     how = state.again or f"with record({str(state.path)!r}): ..."
-    return f"\n{why} If that is meant, record it again:\n{how}"
+    return f"\n{why}If that is meant, record it again:\n{how}"

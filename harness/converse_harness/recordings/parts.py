@@ -15,6 +15,7 @@ from converse_harness.recordings.lines import Line, event_as_sent
 from converse_harness.recordings.matching import canonical
 from converse_harness.recordings.media import MARK
 from converse_harness.stream.assemble import assemble
+from converse_harness.stream.grammar import StreamOrder
 
 _MESSAGES: Final = "messages"
 
@@ -137,7 +138,14 @@ def _conversation(
 
 
 class MissingPart(ValueError):
-    """A call refers to a missing part or answer, or contains a part twice; the message describes the problem."""
+    """A call refers to a missing part or answer, or contains a part twice; the message describes the problem.
+
+    `line` is the line that is wrong, if that is not the line of the call.
+    """
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(problem)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,5 +209,44 @@ class Parts:
             exchange = self.answered(asked)
             self._messages[asked] = message_of(exchange) if len(exchange) > 1 else None
         if asked >= call["call"] or self._messages[asked] is None:
+            broken = self._broken(asked, at) if asked < call["call"] else None
+            if broken is not None:
+                raise broken
             raise MissingPart(f'"parts" names {said(name)}; there is no message that call {asked} was answered with.')
         return self._messages[asked]
+
+    def _broken(self, asked: int, at: int) -> MissingPart | None:
+        """The error for an answer whose events form no message; None for an answer that contains no message at all.
+
+        `at` is the line of a call whose request contains this answer.
+        """
+        first = next((number for number in range(2, at) if self.line(number).get("call") == asked), None)
+        exchange = self.answered(asked)
+        found = None if first is None else _breach(exchange)
+        if first is None or found is None:
+            return None
+        line, lines = first + found[0], f"lines {first + 1}-{first + len(exchange) - 1}"
+        return MissingPart(
+            f"the answer to call {asked} ({lines}) cannot be put together: line {line}: {found[1]}", line
+        )
+
+
+def _breach(exchange: Sequence[Line]) -> tuple[int, str] | None:
+    """The first event of a stream that breaks the order, as the distance from the line of the call, and the reason."""
+    call, head, *lines = exchange
+    if call.get("operation") != "ConverseStream" or head.get("status") != 200 or "end" in exchange[-1]:
+        return None
+    order = StreamOrder()
+    for offset, line in enumerate(lines, 2):
+        event = event_as_sent(line)
+        if event is None:
+            return offset, "these bytes are no event of a stream."
+        try:
+            order.feed(event)
+        except ConverseHarnessError as error:
+            return offset, str(error)
+    try:
+        order.finish()
+    except ConverseHarnessError as error:
+        return len(exchange) - 1, str(error)
+    return None

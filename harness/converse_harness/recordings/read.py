@@ -283,7 +283,7 @@ class _OpenFile(Rows):
         except MissingPart as error:
             for each in self._parts.line_of.values():
                 self._part(each)  # raises if the part itself is invalid
-            raise DamagedRecording(self.path, at, str(error)) from error
+            raise DamagedRecording(self.path, error.line or at, str(error)) from error
 
     def _answer(self, at: int, call: Line) -> Answer:
         lines = self._after(at)

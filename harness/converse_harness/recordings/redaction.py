@@ -124,14 +124,19 @@ class Redaction:
         Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
         A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
         """
-        if self.replacements:
-            request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
-        views, own = list(views_of(request, 0)), own_secrets()
-        accounts = numbered(view.text for view in views)
-        found = {leak.kind for leak in leaks_in(levels(views), own)}
-        if not accounts and not found:
-            return request
-        return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
+        return for_comparison(request, self, own_secrets())
+
+
+def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> Any:
+    """A request as `Redaction.normalised` returns it; `own` contains the secrets of this process."""
+    if redaction.replacements:
+        request = _Work(accounts_of(()), tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
+    views = list(views_of(request, 0))
+    accounts = numbered(view.text for view in views)
+    found = {leak.kind for leak in leaks_in(levels(views), own)}
+    if not accounts and not found:
+        return request
+    return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
@@ -206,6 +211,21 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     if _kinds_in(made, own):  # the secret is split into pieces
         made = LINE_OF_JSON.sub(lambda line: line[0].removesuffix(line[1]) + MASK, made)
     return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
+
+
+def value_without_secrets(value: Any, own: Collection[str]) -> Any:
+    """Mask the secrets in a text or another JSON value, also where they are encoded. Account ids are masked too.
+
+    `own` contains the secrets of this process. If a secret cannot be masked alone, the whole value is masked.
+
+    >>> value_without_secrets({"key": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5"}, own=())
+    {'key': 'KioqIGlzIG15IGtleQ=='}
+    """
+    found = {leak.kind for leak in leaks_in(levels(views_of(value, 0)), own)}
+    if not found:
+        return value
+    made = _Work(accounts_of(()), (*_masks(found, own), masking_accounts), named=True).value(value)
+    return MASK if leaks_in(levels(views_of(made, 0)), own) else made
 
 
 def _kinds_in(text: str, own: Collection[str]) -> list[str]:

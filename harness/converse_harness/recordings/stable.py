@@ -40,11 +40,13 @@ _CACHED: Final = ("cacheReadInputTokens", "cacheWriteInputTokens")
 _KNOWN: Final = ("messages", "system", "toolConfig")
 
 
-def stable_rows(exchanges: Sequence[RecordedExchange]) -> Iterator[StableRow]:
-    """Yield the rows of a session. The row of a call has an empty label."""
+def stable_rows(exchanges: Sequence[RecordedExchange], call: int | None = None) -> Iterator[StableRow]:
+    """Yield the rows of a session, or those of one call in it. The row of a call has an empty label."""
     view = _View()
     for exchange in exchanges:
-        yield from view.rows(exchange)
+        rows = list(view.rows(exchange))  # all calls are read, since ids count from the first call on
+        if call in (None, exchange.call["call"]):
+            yield from rows
 
 
 class _View:
@@ -52,6 +54,7 @@ class _View:
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}
+        self._count = 0
         self._shown: set[str] = set()
         self._messages: set[str] = set()
         self._latest: dict[str, str] = {}
@@ -185,7 +188,9 @@ class _View:
         names = _ID if exchange.operation in _OPERATIONS else _OTHER_IDS
         for value in (exchange.call.get("request"), exchange.head.get("body"), *exchange.events):
             for found in _ids(value, names):
-                self._numbers.setdefault(found, f"#{len(self._numbers) + 1}")
+                if found not in self._numbers:
+                    self._count += 1
+                    self._numbers[found] = f"#{self._count}"
         request_id = exchange.head.get("requestId")
         if isinstance(request_id, str):
             self._numbers.setdefault(request_id, "(request id)")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from converse_harness.json_values import path_text
 from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
-from converse_harness.recordings.matching import MatchKey, canonical
+from converse_harness.recordings.matching import MatchKey, as_recorded, canonical
 from converse_harness.recordings.places import in_words
-from converse_harness.secrets import mask
+from converse_harness.secrets import mask, own_secrets
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
@@ -37,6 +37,20 @@ class _Pair(NamedTuple):
     call: int
     recorded: MatchKey
     asked: MatchKey
+    own: frozenset[str]
+    """The secrets that this process had when it sent the request; a test may set some and take them back."""
+    is_masked: bool
+    """Whether both requests are masked already, as the recorder does it."""
+
+    def differences(self) -> list[Difference]:
+        """The places where the requests differ, after both were masked as the recorder does it.
+
+        Masking is slow, and few requests differ. So they are compared as they are first.
+        """
+        found = in_words(self.recorded, self.asked)
+        if not found or self.is_masked:
+            return found
+        return in_words(*(as_recorded(each, own=self.own) for each in (self.recorded, self.asked)))
 
 
 class _Place(NamedTuple):
@@ -83,12 +97,12 @@ class StaleRecording:
         """The number of requests that differ, and the places, those with most calls first."""
         places: dict[tuple[str, ...], _Place] = {}
         differing = 0
-        for call, recorded, asked in self._pairs:
-            found = in_words(recorded, asked)
+        for pair in self._pairs:
+            found = pair.differences()
             differing += bool(found)
             for each in found:
                 key = tuple("" if value is ABSENT else canonical(value) for value in (each.path, each.old, each.new))
-                places.setdefault(key, _Place(each, [])).calls.append(call)
+                places.setdefault(key, _Place(each, [])).calls.append(pair.call)
         return differing, sorted(places.values(), key=lambda place: -len(place.calls))
 
     @property
@@ -152,14 +166,15 @@ def played(recording: _Recording, number: int, call: Call, is_equal: bool) -> No
 
 def places_of(recording: _Recording, number: int, call: Call) -> str:
     """The first place at which a call differs from the request of an exchange, and the number of others."""
-    found = in_words(*_pair(recording, number, call)[1:])
+    found = _pair(recording, number, call).differences()
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"{path_text(found[0].path)}{more}" if found else ""
 
 
 def _pair(recording: _Recording, number: int, call: Call) -> _Pair:
     numbered = recording.replaces
-    return _Pair(call.number, recording.asked(number, numbered=numbered), recording.asked_by(call, numbered=numbered))
+    old, new = recording.asked(number, numbered=numbered), recording.asked_by(call, numbered=numbered)
+    return _Pair(call.number, old, new, own_secrets(), is_masked=numbered)
 
 
 def take() -> list[StaleRecording]:

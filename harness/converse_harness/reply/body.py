@@ -14,7 +14,7 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.families import Family
 from converse_harness.faults.model import FaultPlacement
-from converse_harness.secrets import mask
+from converse_harness.secrets import mask_encoded
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
@@ -153,7 +153,7 @@ def shorten(text: str, width: int = 60) -> str:
     >>> shorten("It was a dark and stormy night", 16)
     '"It was a da..."'
     """
-    flat = json.dumps(mask(text[:_LOOKED_AT]), ensure_ascii=False)
+    flat = json.dumps(mask_encoded(text[:_LOOKED_AT]), ensure_ascii=False)
     return flat if len(flat) <= width else flat[: width - 4] + '..."'
 
 
@@ -163,7 +163,7 @@ def summarize_block(block: Mapping[str, Any]) -> str:
         case {"text": str(text)}:
             return f"text {shorten(text)}"
         case {"toolUse": {"name": name, "input": value}}:
-            text = mask(json.dumps(value, ensure_ascii=False, default=str)[:_LOOKED_AT])
+            text = mask_encoded(json.dumps(value, ensure_ascii=False, default=str)[:_LOOKED_AT])
             return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
         case {"toolResult": {"toolUseId": str(use_id), **result}}:
             known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."
