@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from converse_harness import reply
-from converse_harness.contract.expectations import expectation_of
+from converse_harness.contract.expectations import expectation_of, is_endless
 from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.places import SHOWN_BY, unshown
@@ -120,4 +120,5 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 def _is_silent(answer: Reply) -> bool:
     """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
-    return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
+    faults = [placement.fault for placement in answer.placements]
+    return any(fault.name in ("connect_timeout", "read_timeout") or is_endless(fault) for fault in faults)
