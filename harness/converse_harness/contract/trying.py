@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from converse_harness import reply
 from converse_harness.contract.expectations import expectation_of, is_endless
@@ -12,8 +14,8 @@ from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, m
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.places import SHOWN_BY, unshown
 from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
-from converse_harness.contract.verdicts import Seen, Tried
-from converse_harness.errors import CallError
+from converse_harness.contract.verdicts import Failed, Seen, Tried
+from converse_harness.errors import CallError, ReplyError
 from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
@@ -69,6 +71,24 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
         if outcome is not None:  # a stopped consumer may have sent requests after its fake was closed
             raise
     return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
+
+
+@contextmanager
+def told_once(contract: type[Contract], name: str) -> Generator[None]:
+    """Raise an error of the adapter as it is in one test of a contract, and as one line in the others with the same."""
+    try:
+        yield
+    except (SetUpFailed, ReplyError) as error:
+        first = _TOLD.setdefault(contract, {}).setdefault(str(error), name)
+        if first == name:
+            raise
+        line = f"{type(error).__name__}, as in {first}: {' '.join(str(error).split())[:_SHOWN]}..."
+        raise Failed(line, pytrace=False) from None  # `pytest.fail` would show the error as the cause
+
+
+_SHOWN: Final = 80
+_TOLD: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
+"""Contract -> text of an error -> the test that shows it."""
 
 
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
