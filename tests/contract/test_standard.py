@@ -16,7 +16,7 @@ import pytest
 
 from converse_harness import Call, ConverseServer, Fake, faults, reply
 from converse_harness.cases import CASES
-from converse_harness.contract import Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
+from converse_harness.contract import ConsumerContract, Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
 from converse_harness.contract.judging import ACCIDENTS, FOLLOW_UP, HANDLED, judge
 from converse_harness.contract.settings import OPERATIONS
@@ -268,11 +268,7 @@ def test_a_pause_that_ends_does_no_harm(fault: Fault) -> None:
 def test_a_pause_over_a_socket_is_no_timeout() -> None:
     """All of the answer arrives, so that a correct consumer gives it, whatever the seed draws."""
 
-    class Patient:
-        operation, time_limit, most_calls = "ConverseStream", 10.0, 50
-        errors: Mapping[Any, Any] = {}
-        kinds = None
-
+    class Patient(ConsumerContract):
         def consume(self, target: Target) -> Outcome:
             return strict(target.client.converse_stream(**target.request)["stream"])
 
