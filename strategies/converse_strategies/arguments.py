@@ -5,6 +5,7 @@ Arguments of the same name mean the same in all functions, so one table has what
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple, cast
@@ -12,6 +13,10 @@ from weakref import WeakSet
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
+
+from converse_harness import bedrock
+from converse_harness.bedrock.service import nearest
+from converse_harness.faults.model import Fault
 
 
 class ArgumentRule(NamedTuple):
@@ -108,6 +113,8 @@ def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any
         allowed = _OTHERWISE.get((function, name)) or ALLOWED.get(name)
         if allowed is None:
             continue
+        if allowed is _NAMES and (listed := _as_list(value)) is not None:
+            raise InvalidArgument(f"{function}({name}={value!r}): {name} is a list of names. Write {name}={listed!r}.")
         if not allowed.holds(value):
             raise InvalidArgument(f"{function}({name}={value!r}): {name} is {allowed.words}.")
         if value is not None and allowed in _DRAWN and value not in KNOWN_TO_DRAW_TEXTS:
@@ -119,6 +126,56 @@ def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any
                 f"{function}({low}={least!r}, {high}={most!r}): {low} is above {high}. Give a {high} that is not less."
             )
     return found
+
+
+def _as_list(value: Any) -> list[str] | None:
+    """The list to write for a single text, for a fault, and for a list of faults; None for any other value."""
+    if isinstance(value, str):
+        return [value]
+    items = [value] if isinstance(value, Fault) else value
+    if not isinstance(items, Collection) or not any(isinstance(each, Fault) for each in cast("Collection[Any]", items)):
+        return None
+    return [each.name if isinstance(each, Fault) else each for each in cast("Collection[Any]", items)]
+
+
+def no_choice(function: str, argument: str, asked: object, known: Collection[str]) -> InvalidArgument:
+    """Make the error for names that are not among the known ones: with the nearest one, or with all if they are few."""
+    unknown = [each for each in cast("Collection[Any]", asked) if each not in known]
+    told = (
+        f"{function}({argument}={asked!r}): {', '.join(map(repr, unknown)) or repr(asked)} is no choice of {argument}"
+    )
+    near = [nearest(each, known) for each in unknown]
+    if near and all(near):
+        told += f"; did you mean {', '.join(map(repr, near))}?"
+        if len(known) > _FEW:
+            return InvalidArgument(told)
+    else:
+        told += "."
+    return InvalidArgument(
+        f"{told} Give a list of some of: {', '.join(known)} (botocore {bedrock.botocore_version()})."
+    )
+
+
+_FEW: Final = 10
+"""More names than these are listed only where none is near the one that was given."""
+
+
+def bad_call(
+    function: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> TypeError | None:
+    """Make the error for arguments that a function does not have; None if it has them all."""
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        names = [*signature.parameters]
+        unknown = next((name for name in kwargs if name not in names), None)
+        near = None if unknown is None else nearest(unknown, names)
+        if near is not None:
+            return TypeError(f"{function}() {error}; did you mean {near!r}?")
+        by_place = [name for name, each in signature.parameters.items() if each.kind is not each.KEYWORD_ONLY]
+        shown = ", ".join(name if name in by_place else f"{name}=..." for name in names)
+        return TypeError(f"{function}() {error}. Its arguments: {shown}.")
+    return None
 
 
 def refusing(error: InvalidArgument) -> st.SearchStrategy[Any]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness.bedrock.families import NEUTRAL
+from converse_harness.faults import NOT_SENDABLE
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, streamable
@@ -39,7 +40,9 @@ class HostileStream:
             printer.pretty(self.events)
             printer.text(",")
             printer.breakable()
-            printer.text(f"fault=ORDER_FAULTS[{self.fault.name!r}], position={self.position}")
+            name = self.fault.name
+            fault = f"ORDER_FAULTS[{name!r}]" if name in NOT_SENDABLE else repr(self.fault)
+            printer.text(f"fault={fault}, position={self.position}")
 
 
 @composite

@@ -13,8 +13,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import bedrock
-from converse_strategies.arguments import KNOWN_TO_DRAW_TEXTS, checked, refusing
+from converse_strategies.arguments import KNOWN_TO_DRAW_TEXTS, bad_call, checked, no_choice, refusing
 
 Json = dict[str, Any]
 Texts = st.SearchStrategy[str]
@@ -46,23 +45,25 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
     `st.composite` reads the source of the function. At import, this would take most of the package's import time.
     """
     late = cache(partial(st.composite, function))
-    signature = inspect.signature(function)
+    whole = inspect.signature(function)
+    signature = whole.replace(parameters=[*whole.parameters.values()][1:])
     is_public = not function.__name__.startswith("_")
     defaults = {name: each.default for name, each in signature.parameters.items()}
 
     @cached
     @wraps(function)
     def build(*args: P.args, **kwargs: P.kwargs) -> st.SearchStrategy[Made]:
-        if not is_public or not kwargs:
-            return late()(*args, **kwargs)
         try:
-            given: Any = checked(function.__name__, defaults, kwargs)
+            given: Any = checked(function.__name__, defaults, kwargs) if is_public and kwargs else kwargs
         except InvalidArgument as error:
             return refusing(error)
         build_checked: Callable[..., st.SearchStrategy[Made]] = late()
-        return build_checked(*args, **given)
+        try:
+            return build_checked(*args, **given)
+        except TypeError as error:  # hypothesis' message has the name of a function of its own
+            raise bad_call(function.__name__, signature, args, kwargs) or error from None
 
-    vars(build)["__signature__"] = signature.replace(parameters=[*signature.parameters.values()][1:])
+    vars(build)["__signature__"] = signature
     return build
 
 
@@ -83,12 +84,8 @@ def chosen(function: str, argument: str, asked: Collection[str] | None, known: S
     """
     if asked is None:
         return tuple(known)
-    unknown = [repr(each) for each in asked if each not in known]
-    if unknown or isinstance(asked, str) or not asked:
-        raise InvalidArgument(
-            f"{function}({argument}={asked!r}): {', '.join(unknown) or repr(asked)} is no choice of {argument}. Give a "
-            f"list of some of: {', '.join(known)} (botocore {bedrock.botocore_version()})."
-        )
+    if isinstance(asked, str) or not asked or any(each not in known for each in asked):
+        raise no_choice(function, argument, [asked] if isinstance(asked, str) else asked, known)
     return tuple(each for each in known if each in asked)
 
 

@@ -75,7 +75,7 @@ def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """Complete streams of one AWS Message: its texts, reasoning and tool inputs cut anywhere, empty deltas included.
 
     The streams differ only in their deltas; stop reason, usage and metrics are those that `chunk` makes from the
-    message. Raises InvalidArgument, when drawn, for a message that cannot be streamed.
+    message. Raises InvalidArgument, when drawn, for a message that cannot be streamed, such as one of the user.
 
     >>> from converse_harness import assemble
     >>> from hypothesis import find
@@ -85,6 +85,8 @@ def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """
     try:
         whole = chunk(message)
+        if message["role"] != "assistant":
+            raise ReplyError(f"its role is {message['role']!r}, and a model sends 'assistant' alone.")
         return [*cut_message(message, _DrawnCutter(draw)), *whole[-2:]]
     except (ReplyError, KeyError, TypeError, AttributeError) as error:
         raise InvalidArgument(

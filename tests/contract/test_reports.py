@@ -145,6 +145,30 @@ def test_adapters_that_are_wrong(pytester: pytest.Pytester) -> None:
     )
 
 
+ONE_MISTAKE = """
+from converse_harness.contract import ConsumerContract
+
+
+class TestUrl(ConsumerContract):
+    transport = "httpx"
+    examples = 5
+
+    def consume(self, target):
+        return target.url
+"""
+
+
+def test_a_mistake_of_the_adapter_is_told_once(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_mistake=ONE_MISTAKE)
+    result = run(pytester, "-k", "text_basic or cut_off or no_message_stop or any_answer")
+    assert set(outcomes(pytester).values()) == {"error"}
+    assert len(outcomes(pytester)) == 4
+    text = result.stdout.str()
+    assert text.count("Aim it at https://bedrock-runtime") == 1
+    assert text.count("ReplyError, as in text_basic: target.url: ") >= 3
+    assert len(result.outlines) < 150
+
+
 LOOP = """
 from converse_harness.contract import ConsumerContract, Outcome, Target
 

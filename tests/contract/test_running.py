@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import ConverseServer, Fake, Reply, faults, reply
+from converse_harness import ConverseServer, Fake, HttpxFake, Reply, faults, reply
 from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
 from converse_harness.contract.running import run
 from converse_harness.contract.trying import opened
@@ -204,6 +204,14 @@ def test_what_fails_before_it_asks() -> None:
     )
 
 
+@pytest.mark.parametrize("way", ["boto", "httpx"])
+def test_a_consumer_that_asks_nothing_gets_no_verdict(way: str) -> None:
+    with pytest.raises(SetUpFailed) as raised, opened(way, ConverseServer) as fake:
+        run(lambda target: Outcome("x"), Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
+    assert "Outcome(text='x'" in str(raised.value)
+    assert "the consumer asked nothing" in str(raised.value)
+
+
 def test_another_operation_than_that_of_the_contract() -> None:
     def adapter(target: Target) -> Outcome:
         target.client.converse(**target.request)
@@ -258,4 +266,13 @@ def test_url_and_environ_are_those_of_the_server() -> None:
         'target.url: a fake behind the transport "boto" has none. Say `transport = "server"` in the contract; the '
         "consumer is "
         "then asked over a socket."
+    )
+
+
+def test_over_httpx_the_url_is_that_of_bedrock() -> None:
+    with HttpxFake() as fake, pytest.raises(ReplyError) as raised:
+        Target(fake, "Converse").url  # noqa: B018 - to read it raises
+    assert str(raised.value) == (
+        'target.url: with the transport "httpx", your client is answered in process, under Bedrock\'s own URLs. Aim it '
+        'at https://bedrock-runtime.us-east-1.amazonaws.com; target.url is for `transport = "server"`.'
     )

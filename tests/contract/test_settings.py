@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,10 @@ from converse_harness.errors import ReplyError
 
 
 def ask(target: Target) -> Outcome:
+    raise NotImplementedError
+
+
+def takes_nothing() -> Outcome:
     raise NotImplementedError
 
 
@@ -104,6 +109,50 @@ def test_an_unknown_setting() -> None:
         "consumer_contract(timeout=...): no setting. Settings: transport, operation, known, time_limit, errors, "
         "most_calls, kinds, examples, seed."
     )
+
+
+NO_CONTRACT: dict[str, tuple[Callable[[], Any], str]] = {
+    "knonw": (
+        lambda: type("TestMine", (ConsumerContract,), {"knonw": {}}),
+        "TestMine.knonw is no setting; did you mean 'known'? Give an attribute of your own another name.",
+    ),
+    "timelimit": (
+        lambda: type("TestMine", (ConsumerContract,), {"timelimit": 5}),
+        "TestMine.timelimit is no setting; did you mean 'time_limit'? Give an attribute of your own another name.",
+    ),
+    "known": (
+        lambda: consumer_contract(ask, known=["cut_off"]),
+        (
+            "consumer_contract.known = ['cut_off']; a dict from cases and properties to reasons, such as "
+            '{"cut_off": "why"}.'
+        ),
+    ),
+    "errors": (
+        lambda: consumer_contract(ask, errors=["Throttled"]),
+        "consumer_contract.errors = ['Throttled']; a dict from your own errors to lists of names of AWS errors.",
+    ),
+    "consume": (
+        lambda: type("TestMine", (ConsumerContract,), {"consume": takes_nothing}),
+        "TestMine.consume: the method takes a target. Write consume(self, target).",
+    ),
+    "function": (
+        lambda: consumer_contract(takes_nothing),  # type: ignore[arg-type]
+        f"consumer_contract({takes_nothing!r}): a function that takes a Target and returns an Outcome.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CONTRACT)
+def test_what_is_wrong_is_refused_when_the_class_is_made(name: str) -> None:
+    make, message = NO_CONTRACT[name]
+    with pytest.raises(ReplyError) as raised:
+        make()
+    assert str(raised.value) == message
+
+
+def test_attributes_of_ones_own_stay() -> None:
+    own = {"model": "nova", "reason": 5, "helper": ask, "time": 3, "Known": type("Known", (), {})}
+    assert type("TestMine", (ConsumerContract,), own).__name__ == "TestMine"
 
 
 def test_no_function() -> None:

@@ -14,14 +14,16 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Call, Fake, reply
+from converse_harness import Call, ConverseServer, Fake, faults, reply
 from converse_harness.cases import CASES
-from converse_harness.contract import Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
+from converse_harness.contract import ConsumerContract, Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
 from converse_harness.contract.judging import ACCIDENTS, FOLLOW_UP, HANDLED, judge
 from converse_harness.contract.settings import OPERATIONS
+from converse_harness.contract.trying import attempt, opened
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults import FAULTS
+from converse_harness.faults.model import Fault
 from converse_harness.intercept.in_process import BotoFake
 
 
@@ -250,3 +252,28 @@ def test_faults_are_harmless_fatal_or_a_choice() -> None:
         assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is VerdictLevel.HANDLED
     for name in HARMLESS & {*CASES}:
         assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is VerdictLevel.REFUSED
+
+
+@pytest.mark.parametrize("fault", [faults.stall.lasting(0.01), faults.slow_first_byte.lasting(0.01)])
+def test_a_pause_that_ends_does_no_harm(fault: Fault) -> None:
+    late = expectation_of([reply.text("Sunny.").broken(fault)])
+    assert judge(late, Outcome("Sunny.", stop_reason="end_turn"), [], errors={}).words == "handled"
+    assert judge(late, Outcome(error=TimeoutError()), [], errors={}).words == "refused"
+    for_ever = expectation_of([reply.text("Sunny.").broken(faults.stall)])
+    assert (
+        judge(for_ever, Outcome("Sunny.", stop_reason="end_turn"), [], errors={}).words == "mishandled: silent success"
+    )
+
+
+def test_a_pause_over_a_socket_is_no_timeout() -> None:
+    """All of the answer arrives, so that a correct consumer gives it, whatever the seed draws."""
+
+    class Patient(ConsumerContract):
+        def consume(self, target: Target) -> Outcome:
+            return strict(target.client.converse_stream(**target.request)["stream"])
+
+    with ConverseServer() as server:
+        for after in range(6):
+            answer = reply.text("Sunny.").broken(faults.stall.lasting(0.01), after=after)
+            tried = attempt(Patient(), "any_fault", [answer], opened("server", lambda: server))
+            assert tried.seen.verdict == HANDLED, after

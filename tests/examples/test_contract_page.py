@@ -63,7 +63,10 @@ def reasons() -> Iterator[Row]:
 def faults() -> Iterator[Row]:
     """What faults leave."""
     yield "the answer", "after"
-    yield "is read as if nothing were wrong", _codes(HARMLESS)
+    yield (
+        "is read as if nothing were wrong",
+        f"{_codes(HARMLESS)}, and a `stall` that ends, such as `stall.lasting(0.01)`",
+    )
     yield "is never taken for whole, unless all of it came before", _codes(FATAL)
     yield "may be given or not, and its tools left out", _codes(OBSCURE)
     yield "may be given or not", _codes(({*FAULTS} & {*CASES}) - HARMLESS - FATAL - OBSCURE)

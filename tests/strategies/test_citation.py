@@ -179,7 +179,7 @@ def test_what_is_drawn_can_be_changed(citation: dict[str, Any]) -> None:
     [
         (citations(kinds=["page"]), "'page' is no choice of kinds"),
         (citations(kinds=[]), "[] is no choice"),
-        (citations(kinds="documentChar"), "some of: documentChar, documentPage"),
+        (citations(kinds="documentChar"), "Write kinds=['documentChar']"),
         (citation_locations(document=POLICY, kinds=["documentPage"]), "this document is cited by documentChar"),
         (citations(document={"text": "hello"}), "give a DocumentBlock of the AWS API"),
         (citations(document=POLICY, index=-1), "counted from 0"),

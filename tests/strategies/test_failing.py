@@ -406,7 +406,7 @@ WRONG: dict[str, st.SearchStrategy[Any]] = {
     f"{SOME_OF} {EXCEPTION_FRAMES}, unknown_exception, error_frame {KNOWN}": stream_errors(names=["Throttled"]),
     'stream_errors: ThrottlingException (429) "Slow": it comes before any stream and has no events. Give '
     "replies=replies(), or others that are streams.": stream_errors(replies=st.just(reply.throttled("Slow"))),
-    f"protocol_faults(names=['rest']): 'rest' is no choice of names. {SOME_OF} no_message_start, ": protocol_faults(
+    "protocol_faults(names=['rest']): 'rest' is no choice of names; did you mean 'reset'?": protocol_faults(
         names=["rest"]
     ),
     f"protocol_faults(levels=['bytes']): 'bytes' is no choice of levels. {SOME_OF} {LEVELS} {KNOWN}": protocol_faults(

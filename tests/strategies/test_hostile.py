@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis.errors import InvalidArgument
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import StreamOrderError, chunk
+from converse_harness import StreamOrderError, chunk, faults
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
@@ -66,7 +66,8 @@ def test_a_stream_with_blocks_more_still_asks_for_its_tools() -> None:
 
 @given(case=hostile_stream_events())
 def test_what_is_printed_makes_the_same_stream(case: HostileStream) -> None:
-    assert eval(pretty(case), {"HostileStream": HostileStream, "ORDER_FAULTS": ORDER_FAULTS}) == case
+    names = {"HostileStream": HostileStream, "ORDER_FAULTS": ORDER_FAULTS, "faults": faults}
+    assert eval(pretty(case), names) == case
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from typing import Any
 import jsonschema
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -586,6 +587,23 @@ def test_texts_are_drawn_from_what_is_given(value: Json) -> None:
 
 def test_a_schema_is_compiled_once() -> None:
     assert plan("f", {"type": "object"})[1] is plan("f", {"type": "object"})[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_check_that_takes_true_for_a_number_is_found(seed: int) -> None:
+    number_of_days = {"type": "integer", "minimum": 1, "maximum": 7}
+    days = {"type": "object", "properties": {"days": number_of_days}, "required": ["days"]}
+
+    @seeded(seed)
+    @settings(database=None, phases=[Phase.generate, Phase.shrink], deadline=None)
+    @given(broken_values(days))
+    def agrees(broken: Any) -> None:
+        value = broken.value
+        number = value.get("days") if isinstance(value, dict) else None
+        assert not (isinstance(number, int) and 1 <= number <= 7), number  # True is an int, and it is 1
+
+    with pytest.raises(AssertionError, match=r"^True"):
+        agrees()
 
 
 def test_only_one_place_is_broken() -> None:

@@ -132,7 +132,10 @@ def test_messages_are_of_either_role_and_of_the_kinds_chosen(message: Message) -
     ("strategy", "message"),
     [
         (user_messages(kinds=["toolUse"]), "user_messages(kinds=['toolUse']): 'toolUse' is no choice of kinds. "),
-        (conversations(kinds=["txt"]), "conversations(kinds=['txt']): 'txt' is no choice of kinds. "),
+        (
+            conversations(kinds=["txt"]),
+            "conversations(kinds=['txt']): 'txt' is no choice of kinds; did you mean 'text'?",
+        ),
         (assistant_messages(kinds=["video"]), "assistant_messages(kinds=['video']): 'video' is no choice of kinds. "),
     ],
 )

@@ -139,9 +139,9 @@ def test_texts_are_drawn_from_what_was_given(events: list[Event]) -> None:
     [
         (
             {"kinds": ["txt"]},
-            "stream_events(kinds=['txt']): 'txt' is no choice of kinds. Give a list of some of: ",
+            "stream_events(kinds=['txt']): 'txt' is no choice of kinds; did you mean 'text'? Give a list of some of: ",
         ),
-        ({"kinds": "text"}, "stream_events(kinds='text'): 't', 'e', 'x', 't' is no choice of kinds. "),
+        ({"kinds": "text"}, "stream_events(kinds='text'): kinds is a list of names. Write kinds=['text']."),
         ({"kinds": []}, "stream_events(kinds=[]): [] is no choice of kinds. "),
         ({"family": "amazon"}, "stream_events(family='amazon') is no model family. One of: ai21, claude, claude-3, "),
     ],

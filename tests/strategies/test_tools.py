@@ -292,7 +292,7 @@ def test_what_is_no_spec_is_refused(function: Callable[[Any], st.SearchStrategy[
         (tools(kinds=["toolUse"]), r"tools\(kinds=\['toolUse'\]\): 'toolUse' is no choice .*: toolSpec, "),
         (tools(kinds=[]), "is no choice of kinds"),
         (tool_results(kinds=["video"]), "'video' is no choice of kinds.*: text, json, image, document"),
-        (tool_results(kinds="text"), "is no choice of kinds"),
+        (tool_results(kinds="text"), "kinds is a list of names"),
         (tool_results({"name": "f"}), "is no tool use, it has no toolUseId. Give an AWS ToolUseBlock"),
         (tool_results(st.just({"toolUse": 5})), "is no tool use"),
         (tool_choices("get_weather"), r"tool_choices\(tool_config='get_weather'\): give a ToolConfiguration"),

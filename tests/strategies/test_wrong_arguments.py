@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 import converse_strategies
+from converse_harness import faults, reply
 from converse_strategies import leaves
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -100,6 +101,61 @@ def test_a_type_that_is_wrong_is_seen_without_drawing() -> None:
             needed = {each: NEEDED[each] for each in inspect.signature(function).parameters if each in NEEDED}
             with pytest.raises(InvalidArgument, match=rf"^{name}\(texts='x'\): texts is a strategy for strings"):
                 function(**needed, texts="x").validate()
+
+
+SAID: dict[str, str] = {
+    "stream_events(kinds='text')": "stream_events(kinds='text'): kinds is a list of names. Write kinds=['text'].",
+    "faulty_replies(levels='frames')": "levels is a list of names. Write levels=['frames'].",
+    "faulty_replies(names='bad_crc')": "names is a list of names. Write names=['bad_crc'].",
+    "faulty_replies(names=[faults.bad_crc, 'reset'])": "names is a list of names. Write names=['bad_crc', 'reset'].",
+    "faulty_replies(names=faults.bad_crc)": "names is a list of names. Write names=['bad_crc'].",
+    "hostile_stream_events(faults=[faults.cut_off])": "faults is a list of names. Write faults=['cut_off'].",
+    "stream_events(kinds=['tool_use'])": "'tool_use' is no choice of kinds; did you mean 'toolUse'? Give a list",
+    "faulty_replies(levels=['http'])": "'http' is no choice of levels; did you mean 'HTTP'? Give a list of some",
+    "stream_errors(names=['ThrottlingException'])": "did you mean 'throttlingException'? Give a list of some of: ",
+    "chunkings({'role': 'user', 'content': [{'text': 'a'}]})": "its role is 'user', and a model sends 'assistant'",
+    "faulty_replies(seconds=3)": "faulty_replies(seconds=3): seconds is a strategy for numbers of seconds",
+    "faulty_replies(replies=reply.text('a'))": "replies is a strategy for Replies, such as replies(), or None.",
+    "errors(messages='x')": "errors(messages='x'): messages is a strategy for strings",
+    "stream_events(traces={})": "stream_events(traces={}): traces is a strategy for dicts",
+}
+SAID_WHOLE: dict[str, str] = {
+    "faulty_replies(names=['stalled'])": "'stalled' is no choice of names; did you mean 'stall'?",
+    "errors(names=['throttlingException'])": "'throttlingException' is no choice of names; did you mean "
+    "'ThrottlingException'?",
+}
+"""Of many names, only the nearest one is shown."""
+
+
+@pytest.mark.parametrize("call", [*SAID, *SAID_WHOLE])
+def test_what_to_write_is_said(call: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        draw_some(called(call))
+    assert SAID.get(call, "") in str(caught.value)
+    assert str(caught.value).endswith(SAID_WHOLE.get(call, ""))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            "stream_events(kind=['text'])",
+            "stream_events() got an unexpected keyword argument 'kind'; did you mean 'kinds'?",
+        ),
+        ("errors(xyz=1)", "errors() got an unexpected keyword argument 'xyz'. Its arguments: names=..., messages=...."),
+        ("errors(['a'])", "errors() too many positional arguments. Its arguments: names=..., messages=...."),
+        ("chunkings()", "chunkings() missing a required argument: 'message'. Its arguments: message."),
+        ("tool_uses(TOOL, text=None)", "tool_uses() got an unexpected keyword argument 'text'; did you mean 'texts'?"),
+    ],
+)
+def test_an_argument_that_is_none_is_told_at_the_call(call: str, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        called(call)
+    assert str(caught.value) == message
+
+
+def called(call: str) -> Any:
+    return eval(call, {**vars(converse_strategies), **globals(), "faults": faults, "reply": reply}, {})
 
 
 def test_more_blocks_than_usual_need_no_other_number() -> None:

@@ -25,8 +25,8 @@ from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLev
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target
-from converse_harness.contract.settings import SETTINGS, check
-from converse_harness.contract.trying import attempt, opened
+from converse_harness.contract.settings import SETTINGS, check, takes_arguments
+from converse_harness.contract.trying import attempt, opened, told_once
 from converse_harness.contract.verdicts import NotHandled, Seen, Tried, counted, failure, note
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
@@ -140,7 +140,8 @@ class ConsumerContract:
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
         """Run the consumer with the replies of one case."""
-        return self._try(contract_case, CASES[contract_case].replies, request)
+        with told_once(type(self), contract_case):
+            return self._try(contract_case, CASES[contract_case].replies, request)
 
     def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
         """The consumer handles the case as the contract requires."""
@@ -174,7 +175,8 @@ class ConsumerContract:
             self.operation, self.transport, self.kinds, self.examples, self.seed, request.node.nodeid.partition("[")[0]
         )
         try:
-            found.check(put, drawing, shrink=not known)
+            with told_once(type(self), contract_property):
+                found.check(put, drawing, shrink=not known)
         except NotHandled as error:
             return tried[-1], error
         return counted(tried, found, _name_of(request)) if known else (None, None)
@@ -220,7 +222,7 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
     """
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise ReplyError(f"consumer_contract({unknown[0]}=...): no setting. Settings: {', '.join(SETTINGS)}.")
-    if not callable(adapter):
+    if not callable(adapter) or not takes_arguments(adapter, 1):
         raise ReplyError(f"consumer_contract({adapter!r}): a function that takes a Target and returns an Outcome.")
 
     def consume(self: ConsumerContract, target: Target) -> Outcome | Awaitable[Outcome]:

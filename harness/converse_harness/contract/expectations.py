@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
-from converse_harness.faults.model import FaultPlacement
+from converse_harness.faults.model import Fault, FaultPlacement
 from converse_harness.faults.order import OrderFault
 from converse_harness.json_values import is_object, parsed_json
 from converse_harness.reply.body import ErrorBody
@@ -20,7 +21,10 @@ OVERFLOW: Final = "ContextOverflow"
 """The name that stands for "the conversation is too long" in a contract's `errors`."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
-"""Faults that the consumer must ignore: its result must be the same as without the fault."""
+"""Faults that the consumer must ignore: its result must be the same as without the fault.
+
+A stall that ends (see `is_endless`) is harmless as well.
+"""
 
 FATAL: Final = frozenset(
     (
@@ -167,15 +171,19 @@ def _of_one(reply: Reply) -> Expectation:
     as_sent = _answer_of(reply.events())
     if reply.failure is not None:
         return _failing(reply, whole)
-    broken = {placement.fault.name for placement in reply.placements}
+    placements = [each for each in reply.placements if each.fault.name != "stall" or is_endless(each.fault)]
+    broken = {placement.fault.name for placement in placements}
     if broken & FATAL:
-        complete = all(
-            _is_complete(reply, placement, whole) for placement in reply.placements if placement.fault.name in FATAL
-        )
+        complete = all(_is_complete(reply, each, whole) for each in placements if each.fault.name in FATAL)
         return Expectation((whole,) if complete else (), True, said=whole)
     if broken <= HARMLESS:
         return Expectation((whole,), whole.incomplete or not _in_order(reply))
     return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
+
+
+def is_endless(fault: Fault) -> bool:
+    """Whether the fault lasts for ever. After any other pause, the rest of the answer arrives."""
+    return fault.seconds == inf
 
 
 def _in_order(reply: Reply) -> bool:

@@ -39,6 +39,9 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
 
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
+BEDROCK_URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
+"""A URL of Bedrock; a fake over httpx answers all of them."""
+
 PATIENT: Final = 30.0
 """The timeout of the consumer's client in seconds, for cases in which the whole answer arrives."""
 
@@ -86,6 +89,11 @@ class Target:
 
     def _of_the_server(self, name: str) -> Any:
         transport = self.fake.transport or ""
+        if transport == "httpx":
+            raise ReplyError(
+                f'target.{name}: with the transport "httpx", your client is answered in process, under Bedrock\'s own '
+                f'URLs. Aim it at {BEDROCK_URL}; target.{name} is for `transport = "server"`.'
+            )
         if transport != "server":
             raise ReplyError(
                 f'target.{name}: a fake behind the transport "{transport}" has none. Say `transport = "server"` in '
@@ -255,8 +263,8 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     continues cannot be stopped; fakes that are an OwnRun give it no answer.
 
     Raises SetUpFailed if the adapter fails before the first request, if a request calls another operation, if Bedrock
-    would refuse the first request, or if the result is not an Outcome. Raises ReplyError for an invalid Outcome, and
-    the exceptions of `pytest.skip` and `pytest.fail`.
+    would refuse the first request, if there was no request, or if the result is not an Outcome. Raises ReplyError for
+    an invalid Outcome, and the exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()
@@ -275,6 +283,12 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
         )
     if going.outcome.error is not None:
         _asked(going.outcome.error, target)
+    elif not target.fake.calls.all:
+        raise SetUpFailed(
+            f"The adapter returned {going.outcome!r}, and the consumer asked nothing, so that it cannot have read an "
+            "answer. Let the adapter send the question with the consumer: target.client or target.url is the way, "
+            "target.request the question."
+        )
     return going.outcome
 
 

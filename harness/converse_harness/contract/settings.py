@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
@@ -55,9 +57,39 @@ def check(contract: type[Any], where: str) -> None:
     for name, (is_allowed, expected) in _ALLOWED.items():
         if not is_allowed(value := getattr(contract, name)):
             raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")
+    _check_names(contract, where)
     _check_kinds(contract.kinds, where)
     _check_errors(contract.errors, where)
     _check_known(contract, where)
+
+
+def takes_arguments(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with this many arguments by position; True if Python cannot find out."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # of a builtin
+        return True
+    return True
+
+
+_ALIKE: Final = 0.75
+"""How similar an attribute's name is to that of a setting, if it is a slip of the pen; 1 is the same."""
+
+
+def _check_names(contract: type[Any], where: str) -> None:
+    """Refuse attributes that are nearly settings, and a method `consume` that cannot take a target."""
+    for name, value in vars(contract).items():
+        if name in SETTINGS or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
+            continue
+        if near := get_close_matches(name.lower(), SETTINGS, n=1, cutoff=_ALIKE):
+            raise ReplyError(
+                f"{where}.{name} is no setting; did you mean {near[0]!r}? Give an attribute of your own another name."
+            )
+    consume = vars(contract).get("consume")
+    if inspect.isfunction(consume) and not takes_arguments(consume, 2):
+        raise ReplyError(f"{where}.consume: the method takes a target. Write consume(self, target).")
 
 
 def _check_kinds(kinds: Any, where: str) -> None:
@@ -69,6 +101,9 @@ def _check_kinds(kinds: Any, where: str) -> None:
 
 
 def _check_errors(errors: Any, where: str) -> None:
+    if not isinstance(errors, Mapping):
+        raise ReplyError(f"{where}.errors = {errors!r}; a dict from your own errors to lists of names of AWS errors.")
+    errors = cast("Mapping[Any, Any]", errors)
     allowed = {*bedrock.all_errors(), OVERFLOW}
     for key, names in errors.items():
         if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
@@ -83,8 +118,13 @@ def _check_errors(errors: Any, where: str) -> None:
 
 
 def _check_known(contract: type[Any], where: str) -> None:
+    known: Any = contract.known
+    if not isinstance(known, Mapping):
+        raise ReplyError(
+            f'{where}.known = {known!r}; a dict from cases and properties to reasons, such as {{"cut_off": "why"}}.'
+        )
     names = {*contract.cases(), *PROPERTIES}
-    for name, reason in contract.known.items():
+    for name, reason in cast("Mapping[Any, Any]", known).items():
         if name not in names:
             try:
                 case = CASES[name]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from converse_harness import reply
-from converse_harness.contract.expectations import expectation_of
+from converse_harness.contract.expectations import expectation_of, is_endless
 from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.places import SHOWN_BY, unshown
 from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
-from converse_harness.contract.verdicts import Seen, Tried
-from converse_harness.errors import CallError
+from converse_harness.contract.verdicts import Failed, Seen, Tried
+from converse_harness.errors import CallError, ReplyError
 from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
@@ -71,6 +73,24 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
     return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
 
 
+@contextmanager
+def told_once(contract: type[Contract], name: str) -> Generator[None]:
+    """Raise an error of the adapter as it is in one test of a contract, and as one line in the others with the same."""
+    try:
+        yield
+    except (SetUpFailed, ReplyError) as error:
+        first = _TOLD.setdefault(contract, {}).setdefault(str(error), name)
+        if first == name:
+            raise
+        line = f"{type(error).__name__}, as in {first}: {' '.join(str(error).split())[:_SHOWN]}..."
+        raise Failed(line, pytrace=False) from None  # `pytest.fail` would show the error as the cause
+
+
+_SHOWN: Final = 80
+_TOLD: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
+"""Contract -> text of an error -> the test that shows it."""
+
+
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
     expected = expectation_of(replies)
     _answer(fake, replies, goes_on=bool(expected.answers))
@@ -120,4 +140,5 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 def _is_silent(answer: Reply) -> bool:
     """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
-    return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
+    faults = [placement.fault for placement in answer.placements]
+    return any(fault.name in ("connect_timeout", "read_timeout") or is_endless(fault) for fault in faults)

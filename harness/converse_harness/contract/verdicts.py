@@ -20,21 +20,21 @@ from converse_harness.secrets import mask
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
 
-    class _Failed(BaseException):
+    class Failed(BaseException):
         """The type of pytest's own failure exception, for type checkers."""
 
         def __init__(self, msg: str, pytrace: bool) -> None: ...
 
 else:
-    _Failed = pytest.fail.Exception
+    Failed = pytest.fail.Exception
 
 
-class NotHandled(AssertionError, _Failed):
+class NotHandled(AssertionError, Failed):
     """Raised if the consumer mishandled or refused an answer; the message contains the verdict."""
 
     def __init__(self, message: str) -> None:
         # No traceback: it would show only the contract's own code.
-        _Failed.__init__(self, message, pytrace=False)
+        Failed.__init__(self, message, pytrace=False)
 
 
 NotHandled.__module__ = "converse_harness.contract"  # its public import path

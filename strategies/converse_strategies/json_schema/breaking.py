@@ -151,8 +151,11 @@ def _replaced(value: Any, path: Path, other: Any) -> Any:
 
 
 def _samples() -> Iterator[Any]:
-    """Yield one sample value of each JSON type."""
-    yield from (None, False, 0, 0.5, "", [], {})
+    """Yield sample values of each JSON type.
+
+    True is one, because `isinstance(True, int)` and `True == 1` hold: code that checks for an integer so accepts it.
+    """
+    yield from (None, False, True, 0, 0.5, "", [], {})
 
 
 def _others(said: Any, value: Any) -> Iterator[Any]:
