@@ -280,14 +280,10 @@ class Endpoint:
         return self._render(call, reply, slot.place)
 
     def _by_default(self, call: Call) -> HttpResponse:
-        """Answer a call for which the test has no answer: without one of ours, it is an unexpected call."""
-        if call.operation == "CountTokens":
-            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
-        if call.operation == operations.OPERATION:
-            return json_response(operations.applied(None, call).encode(), self._request_id(call))
-        known = known_answer(call, self.models)
-        if known is not None:
-            return output_response(call.operation or "", known, self._request_id(call))
+        """Answer a call for which the test has no answer left: without one of ours, it is an unexpected call."""
+        own = None if self.script.ran_out(call) else self._own_answer(call)
+        if own is not None:
+            return own
         recorded = any(queue.answers(call) for queue in self.script.recordings)
         if recorded or call.operation in SCRIPTED or self.script.for_operation(call.operation):
             error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
@@ -295,6 +291,15 @@ class Endpoint:
             error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
         self.problems.append(problem)
         return self._refused(call, str(problem).partition("\n")[0], error)
+
+    def _own_answer(self, call: Call) -> HttpResponse | None:
+        """The fake's own answer of an operation; None if it has none."""
+        if call.operation == "CountTokens":
+            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
+        if call.operation == operations.OPERATION:
+            return json_response(operations.applied(None, call).encode(), self._request_id(call))
+        known = known_answer(call, self.models)
+        return None if known is None else output_response(call.operation or "", known, self._request_id(call))
 
     def _note_refusal(self, call: Call, refusal: Refusal) -> None:
         """Add a refusal to `problems`, unless a block of the test expects it."""

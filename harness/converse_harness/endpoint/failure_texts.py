@@ -98,6 +98,12 @@ _NOT_OVER_HTTP: Final = (
 )
 """The advice for an operation whose output only Python can give."""
 
+_GUARDRAIL_OVER_HTTP: Final = (
+    'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
+    f'{{"guardrail_blocked": true}}.{_IN_JSON}'
+)
+"""The advice for one call of ApplyGuardrail more than replies."""
+
 _NOT_IN_THE_TABLE: Final = (
     "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
     f"operation a double of its own, or another endpoint.{_IN_JSON}"
@@ -139,7 +145,7 @@ def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> 
             f'Add an answer: converse.on_operation("{call.operation}", ..., {{...}}). A function of the call answers\n'
             f'any number of calls: converse.on_operation("{call.operation}", lambda call: {{...}}).'
             "   More: converse-harness docs scripting answers-in-order",
-            _NOT_OVER_HTTP,
+            _GUARDRAIL_OVER_HTTP if call.operation == "ApplyGuardrail" else _NOT_OVER_HTTP,
         )
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), advice)
 

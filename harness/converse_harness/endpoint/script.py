@@ -11,6 +11,7 @@ from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.outputs import Handler
 from converse_harness.endpoint.responders import Answering, check_answers, check_endless, check_responder, each_reply
 from converse_harness.errors import DamagedData
+from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
@@ -66,6 +67,13 @@ class Slot:
     def is_function(self) -> bool:
         """Whether the responder is a function that computes a reply from the call."""
         return not isinstance(self.source, Reply | Deferred | OperationOutput)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the responder may give an output or a message; false for a Reply that is an error."""
+        return not isinstance(self.source, Reply) or not (
+            isinstance(self.source.body, ErrorBody) or self.source.no_answer
+        )
 
     @property
     def left(self) -> bool:
@@ -259,6 +267,17 @@ class Script:
     def for_operation(self, name: str | None) -> list[Queue]:
         """Return the queues that have replies and may answer calls of this operation."""
         return [queue for queue in self._queues if queue.slots and queue.operation in _named(name)]
+
+    def ran_out(self, call: Call) -> bool:
+        """Whether an answer of the test's own fits a call for which no slot is left.
+
+        Scripted errors do not count: after them the fake's own answer of CountTokens, for instance, is right.
+        """
+        return any(
+            any(slot.is_answer for slot in queue.slots) and (queue.condition is None or queue.condition.meets(call))
+            for queue in self.for_operation(call.operation)
+            if queue.first_left() is None
+        )
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
         """Yield every slot with its queue, in order of precedence."""
