@@ -11,6 +11,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import failure_texts, operations
+from converse_harness.endpoint.blame import in_short
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
@@ -220,6 +221,8 @@ class Endpoint:
         try:
             response = self._respond(call, slot)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
+            if slot is not None:
+                slot.blame(error, call)
             return self.fail(call, error)
         call.answered.status = response.status
         return Exchange(call, response, call.answered.taken, self.on_ended)
@@ -227,7 +230,8 @@ class Endpoint:
     def fail(self, call: Call, error: Exception) -> Exchange:
         """Answer with an HTTP error, because the call's scripted function raised `error`; add `error` to `problems`."""
         self.problems.append(error)
-        response = self._refused(call, f"{type(error).__name__}: {error}")
+        call.answered.error = in_short(error, call)
+        response = self._refused(call, call.answered.error)
         call.answered.status = response.status
         return Exchange(call, response, call.answered.taken, self.on_ended)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
+from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.outputs import Handler
@@ -15,6 +16,7 @@ from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
+from converse_harness.user_lines import UserLine, calling_line
 
 
 @runtime_checkable
@@ -55,6 +57,10 @@ class Slot:
     used_by: list[int] = field(default_factory=list[int])
     required: bool = True
     """Whether the test fails if this responder is not used."""
+    by: str = ""
+    """The method that was given the responder, for example "always()"; may be empty."""
+    line: UserLine | None = None
+    """The line of the user's code at which the responder was given."""
 
     @property
     def responder(self) -> Answering | OperationOutput | Handler:
@@ -67,6 +73,14 @@ class Slot:
     def is_function(self) -> bool:
         """Whether the responder is a function that computes a reply from the call."""
         return not isinstance(self.source, Reply | Deferred | OperationOutput)
+
+    def blame(self, error: Exception, call: Call) -> None:
+        """Add to an error that answering a call raised that the user's function is its source, if it is one."""
+        if self.is_function and not isinstance(self.source, Improvised):
+            given = f"given to {self.by}" if self.by else "given"
+            name = getattr(self.source, "__name__", "")
+            named = f"{name} " if name and name.isidentifier() else ""
+            blame(error, f"the function {named}{given}", self.line, f"it answered call {call.number}")
 
     @property
     def is_answer(self) -> bool:
@@ -135,6 +149,7 @@ class Queue:
         responders = [*each_reply(responders)] if other is None else check_answers(other, responders, before)
         if endless:
             check_endless(responders, by)
+        line = calling_line()
         for responder in responders:
             if other is None:
                 check_responder(responder, before)
@@ -142,7 +157,7 @@ class Queue:
             uses = None if endless else 1 if counted is None else counted.uses
             place = f"{self.name}.{len(self.slots) + len(added)}"
             required = counted is None or not counted.may_be_unused
-            added.append(Slot(cast("Answering", responder), place, uses, required=required))
+            added.append(Slot(cast("Answering", responder), place, uses, [], required, by, line))
         self.slots += added
         self._functions += sum(slot.is_function for slot in added)
         return added
@@ -239,7 +254,7 @@ class Script:
                 self.recordings.append(queue)
                 added += [(queue, slot) for slot in queue.slots]
             else:
-                added += [(self.ordered, slot) for slot in self.ordered.add([responder])]
+                added += [(self.ordered, slot) for slot in self.ordered.add([responder], by=by)]
         return added
 
     def when(self, condition: Condition) -> Queue:

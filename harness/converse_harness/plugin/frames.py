@@ -10,7 +10,7 @@ from traceback import walk_tb
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Final, NoReturn, cast
 
-from converse_harness.plugin.lines import is_users
+from converse_harness.user_lines import is_users
 
 
 def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
