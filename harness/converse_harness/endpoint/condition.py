@@ -184,10 +184,18 @@ class Condition:
         return found
 
     def _glob_advice(self, name: str, value: object) -> str:
-        """What to write if the text contains the words of a glob, which must match the whole text; empty otherwise."""
+        """What to write if a glob nearly matches: it must match the whole text, and capitals count; empty otherwise.
+
+        An operation is no glob.
+        """
         wanted = getattr(self, name)
+        if name == "operation":
+            both = ", leave it out for both" if value in SCRIPTED and wanted in SCRIPTED else ""
+            return f" (operation= is one exact name{both})"
         if isinstance(wanted, str) and isinstance(value, str) and wanted and wanted in value:
             return f" (a string is a glob of the whole text: {name}={f'*{wanted}*'!r})"
+        if isinstance(wanted, str) and isinstance(value, str) and re.match(translate(wanted), value, re.IGNORECASE):
+            return " (capitals count in a glob)"
         return ""
 
     @property

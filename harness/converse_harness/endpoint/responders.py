@@ -94,6 +94,17 @@ def check_responder(responder: Any, before: str) -> None:
 def _instead(given: object) -> str:
     if isinstance(given, str):
         return f" For the model's text: reply.text({shown(given)})."
+    if isinstance(given, Mapping):
+        members = cast("Mapping[object, object]", given)
+        if "output" in members:
+            return " For what boto3 returned, as it is: reply.response({...})."
+        if "content" in members:
+            return ' For a message, give its blocks: reply.message(*message["content"]).'
+        if not {"body", "contentType"} & members.keys():
+            return (
+                " For a block of a message: reply.message({...}). For what boto3 returned: reply.response({...}). For "
+                'the output of another operation: converse.on_operation("...", {...}).'
+            )
     if isinstance(given, Mapping | OperationOutput):
         return (
             ' The members of an output answer another operation: converse.on_operation("InvokeModel", {...}), or '
