@@ -60,7 +60,7 @@ def check_answers(operation: str, answers: Iterable[object], before: str) -> lis
             elif isinstance(given, Reply):
                 check_answer(operation, given)
         except ReplyError as error:
-            raise ReplyError(before, Advice(str(error), error.in_json)) from error
+            raise ReplyError(before, Advice(str(error), error.in_json)) from None
         if callable(given) and not isinstance(given, Improvised | type):
             check_responder(given, before)
         elif not isinstance(given, OperationOutput | Reply):
