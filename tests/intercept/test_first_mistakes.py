@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from converse_harness import Fake, ReplyError, UnexpectedCall, fake_converse, reply
+from converse_harness import Fake, ReplyError, UnexpectedCall, UnusedReplies, fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
 NOVA = "us.amazon.nova-lite-v1:0"
@@ -100,3 +101,44 @@ def test_calls_of_an_operation_that_did_not_arrive() -> None:
             fake.calls[1]
         with pytest.raises(IndexError, match=r"^calls.of\('Converse'\)\[1\]: there is 1 call: "):
             fake.calls.of("Converse")[1]
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        (lambda fake: fake.script(*[]), r'^script\(\): it needs a reply, as script\(reply.text\("..."\)\).$'),
+        (lambda fake: fake.when(turn=1).script(), r"^when\(\).script\(\): it needs a reply, as when\(\).script\(reply"),
+    ],
+)
+def test_a_script_of_nothing(write: Callable[[Fake], object], told: str) -> None:
+    with fake_converse(unused="allow") as fake, pytest.raises(ReplyError, match=told):
+        write(fake)
+
+
+def test_a_condition_without_a_reply_and_a_block_without_with_fail_at_the_end() -> None:
+    def run(**settings: Any) -> None:
+        with fake_converse(reply.text("a"), **settings) as fake:
+            fake.when(last_user_text="*x*")
+            fake.refuses("text_is_not_blank")
+            ask()
+
+    first = inspect.getsourcelines(run)[1] + 2
+    with pytest.raises(UnusedReplies) as raised:
+        run()
+    at = "tests/intercept/test_first_mistakes.py"
+    when, refuses = str(raised.value).splitlines()
+    assert when.startswith(
+        f"when(last_user_text='*x*') at {at}:{first} has no reply, so it does nothing. Write .script("
+    )
+    assert refuses.startswith(
+        f"refuses('text_is_not_blank') at {at}:{first + 1} was not entered, so it expects nothing."
+    )
+    run(unused="allow")
+
+
+def test_what_ended_with_its_block_is_not_forgotten() -> None:
+    with fake_converse() as fake:
+        with fake.when(turn=1).script(reply.text("a")):
+            ask()
+        with fake.refuses("text_is_not_blank"), pytest.raises(ClientError):
+            ask(" ")

@@ -125,6 +125,8 @@ class Endpoint:
         self.notes: list[Note] = []
         self.expected: list[ExpectedRefusal] = []
         """The open blocks of `Fake.refuses`."""
+        self.blocks: list[ExpectedRefusal] = []
+        """All blocks that `Fake.refuses` made."""
         self.asked: RuleRequest | None = None
         """The latest request that was held to the rules."""
         self.transport: Transport | None = transport

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 from converse_harness.bedrock.findings import shown
@@ -113,6 +113,12 @@ def _instead(given: object) -> str:
     if isinstance(given, list | tuple):
         return " The replies are arguments of their own: write a star before the list, *replies."
     return ""
+
+
+def check_some(responders: Sequence[object], by: str) -> None:
+    """Raise ReplyError if there is no responder; `by` is the name of the function that got none."""
+    if not responders:
+        raise ReplyError(f'{by}: it needs a reply, as {by.removesuffix(")")}reply.text("...")).')
 
 
 def check_endless(responders: Iterable[object], by: str) -> None:

@@ -130,6 +130,8 @@ class Queue:
     slots: list[Slot] = field(default_factory=list[Slot])
     title: str = ""
     """What stands before the replies of the queue in messages; empty for the condition."""
+    was_filled: bool = field(default=False, init=False)
+    """Whether responders were ever given."""
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
     """`_functions` is the number of slots with a function. `_spent` is the number of exhausted slots at the start. Both
@@ -159,6 +161,7 @@ class Queue:
             required = counted is None or not counted.may_be_unused
             added.append(Slot(cast("Answering", responder), place, uses, [], required, by, line))
         self.slots += added
+        self.was_filled = True
         self._functions += sum(slot.is_function for slot in added)
         return added
 

@@ -277,7 +277,8 @@ class ScriptPart(NamedTuple):
     def apply(self, fake: Fake) -> None:
         """Add these replies to a fake's script."""
         scripted = fake.when(**self.condition) if self.condition else fake
-        scripted.script(*self.replies)
+        if self.replies:
+            scripted.script(*self.replies)
         for made in self.always:
             scripted.always(made)
 
