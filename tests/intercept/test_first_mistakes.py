@@ -66,6 +66,7 @@ ADVICE: dict[str, tuple[Callable[[Any], object], str]] = {
         'For a message, give its blocks: reply.message(*message["content"]).',
     ),
     "a response": (lambda fake: fake.always(PASTED), " For what boto3 returned, as it is: reply.response({...})."),
+    "a generator": (lambda fake: fake.script(reply.text(x) for x in "ab"), "write a star before the list, *replies."),
     "an output": (lambda fake: fake.script({"body": b"1"}), 'converse.on_operation("InvokeModel", {...})'),
 }
 

@@ -110,7 +110,7 @@ def _instead(given: object) -> str:
             ' The members of an output answer another operation: converse.on_operation("InvokeModel", {...}), or '
             'converse.when(operation="InvokeModel").script({...}).'
         )
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple | Iterator):
         return " The replies are arguments of their own: write a star before the list, *replies."
     return ""
 
