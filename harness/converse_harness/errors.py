@@ -89,7 +89,7 @@ class FakeNotOpenWarning(UserWarning):
 
 
 class UnusedReplies(CallError):
-    """The test ended with scripted replies that no call used."""
+    """The test ended with scripted replies that no call used, or with a `when` or `refuses` that does nothing."""
 
 
 class BlockedConnection(CallError):

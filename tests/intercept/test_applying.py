@@ -22,11 +22,12 @@ async def post(transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
 
 def test_apply_guardrail_through_httpx() -> None:
     with HttpxFake() as fake:
-        fake.when(operation="ApplyGuardrail").script(reply.guardrail_masked("I am {NAME}.").times(2))
+        masks = fake.when(lambda call: call.body["source"] == "OUTPUT", operation="ApplyGuardrail")
+        masks.script(reply.guardrail_masked("I am {NAME}.").times(2))
         with httpx.Client(transport=fake.httpx_transport) as client:
             masked = client.post(URL, json=BODY).json()
             assert asyncio.run(post(fake.httpx_async_transport)) == masked
-            passed = client.post(URL, json=BODY).json()
+            passed = client.post(URL, json={**BODY, "source": "INPUT"}).json()
     assert masked["assessments"][0]["sensitiveInformationPolicy"]["piiEntities"][0]["match"] == "Ada Lovelace"
     assert (masked["outputs"], passed["outputs"]) == ([{"text": "I am {NAME}."}], [])
     assert [call.params["guardrailIdentifier"].rpartition("/")[2] for call in fake.calls.of("ApplyGuardrail")] == [

@@ -12,7 +12,17 @@ import botocore.session
 import pytest
 from botocore.exceptions import ClientError
 
-from converse_harness import Call, ConverseServer, Fake, ReplyError, UnexpectedCall, UnusedReplies, fake_converse, reply
+from converse_harness import (
+    Call,
+    ConverseServer,
+    Fake,
+    ReplyError,
+    UnexpectedCall,
+    UnusedReplies,
+    bedrock,
+    fake_converse,
+    reply,
+)
 from converse_harness.intercept.clients import create_client
 
 TITAN, COHERE = "amazon.titan-embed-text-v2:0", "cohere.embed-english-v3"
@@ -97,12 +107,64 @@ def test_a_server_answers_them_as_well() -> None:
         assert [embed(endpoint_url=fake.url) for _ in range(2)] == [1, 2]
 
 
-def test_the_default_answers_when_the_answers_are_used() -> None:
+def count(text: str = "four") -> object:
+    messages = [{"role": "user", "content": [{"text": text}]}]
+    return create_client().count_tokens(modelId=TITAN, input={"converse": {"messages": messages}})["inputTokens"]
+
+
+def guard() -> object:
+    content = [{"text": {"text": "hi"}}]
+    return create_client().apply_guardrail(
+        guardrailIdentifier="abcdefghijkl", guardrailVersion="1", source="INPUT", content=content
+    )["action"]
+
+
+def listed() -> int:
+    client = botocore.session.get_session().create_client("bedrock", region_name="us-east-1")
+    return len(client.list_foundation_models()["modelSummaries"])
+
+
+COUNTS = pytest.mark.skipif("CountTokens" not in bedrock.operations(), reason="this botocore has no CountTokens")
+
+OWN: dict[str, tuple[Callable[[], object], Any, object]] = {
+    "CountTokens": (count, {"inputTokens": 42}, 42),
+    "ApplyGuardrail": (guard, reply.guardrail_blocked("No."), "GUARDRAIL_INTERVENED"),
+    "ListFoundationModels": (listed, {"modelSummaries": []}, 0),
+    "InvokeModel": (embed, vector(1), 1),
+}
+"""For an operation: a call, an answer of it, and what the call returns then. All but the last have an answer of the
+fake's own."""
+OPERATIONS = [pytest.param(name, marks=COUNTS if name == "CountTokens" else ()) for name in OWN]
+WITH_OWN = OPERATIONS[:-1]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("by", ["on_operation", "when"])
+def test_answers_that_are_used_up_fail_the_next_call_of_every_operation(name: str, by: str) -> None:
+    ask, answer, returned = OWN[name]
+    with closing(fake_converse().open()) as fake:
+        if by == "when":
+            fake.when(lambda call: True, operation=name).script(answer)
+        else:
+            fake.on_operation(name, answer)
+        assert ask() == returned
+        with pytest.raises(ClientError, match=f"call 2, {name}, has no answer left."):
+            ask()
+        with pytest.raises(UnexpectedCall, match=f"call 2, {name}, has no answer left."):
+            fake.check()
+
+
+@pytest.mark.parametrize("name", WITH_OWN)
+def test_the_fakes_own_answer_comes_where_none_of_the_test_fits(name: str) -> None:
+    ask, answer, returned = OWN[name]
     with fake_converse() as fake:
-        fake.on_operation("ListFoundationModels", {"modelSummaries": []})
-        client = botocore.session.get_session().create_client("bedrock", region_name="us-east-1")
-        assert client.list_foundation_models()["modelSummaries"] == []
-        assert client.list_foundation_models()["modelSummaries"] != []
+        fake.when(lambda call: call.number == 3, operation=name).script(answer)
+        fake.when(operation=name).script(reply.throttled())
+        with fake.on_operation(name, answer):
+            assert ask() == returned  # call 1 is throttled, and tried again
+            assert ask() == returned
+        assert [ask() == returned for _ in range(2)] == [False, False]  # only the used condition of call 3 remains
+        assert [call.status for call in fake.calls.all] == [429, 200, 200, 200, 200]
 
 
 def test_an_answer_that_is_not_used_fails_the_test_in_the_words_of_replies() -> None:

@@ -1,5 +1,9 @@
 """The failure of a test without recording: the user's own lines stand above it, and no frames of clients."""
 
+import re
+
+import pytest
+
 from tests.plugin.upstream import Upstream
 
 TESTS = """
@@ -91,3 +95,34 @@ def test_full_trace_keeps_all_frames(upstream: Upstream) -> None:
     upstream.project.makepyfile(test_a=TESTS)
     result = upstream.replay("--full-trace", "-k", "boto")
     result.stdout.fnmatch_lines(["*botocore*client.py*", MISSING])
+
+
+WRONG = """
+from converse_harness import fake_converse, reply
+
+def test_condition(converse):
+    converse.when(operation="converse")  # here
+
+def test_answer(converse):
+    converse.on_operation("InvokeModel", {"embedding": [1]})  # here
+
+def test_reply():
+    reply.text("a", usage={"input_tokens": 5})  # here
+
+def test_setting():
+    with fake_converse(unuse="allow"):  # here
+        pass
+"""
+
+
+def test_a_wrong_argument_stands_at_the_users_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(WRONG)
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(failed=4)
+    shown = result.stdout.str()
+    assert len(re.findall(r"# here\n( +\^+\n)?E  ", shown)) == 4
+    assert "direct cause" not in shown
+    assert "in __init__" not in shown
+    assert "converse_harness/" not in shown.partition("= FAILURES =")[2]
+    full = pytester.runpytest_inprocess("--full-trace", "-k", "condition")
+    full.stdout.fnmatch_lines(["*converse_harness?endpoint?outputs.py:*"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Fake, RefusedRequest, Reply, ReplyError, bedrock, reply
+from converse_harness import Fake, RefusedRequest, Reply, ReplyError, UnexpectedCall, bedrock, reply
 from converse_harness.stream.http import Request
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc"
@@ -96,8 +96,9 @@ def test_a_verdict_is_that_of_the_reply(
         named = "mine" if "mine" in json.dumps(says.body.options["trace"]) else "abc"  # type: ignore[union-attr]
         assert assessment["appliedGuardrailDetails"]["guardrailId"] == named
     assert fake.calls.all[0].reply is says
-    assert apply(fake)["action"] == "NONE"
-    fake.check()
+    assert "has no answer left" in apply(fake)["message"]
+    with pytest.raises(UnexpectedCall):
+        fake.check()
 
 
 def test_nothing_found_tells_of_the_side_that_is_asked_about() -> None:

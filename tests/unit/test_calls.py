@@ -95,16 +95,16 @@ def test_what_came_in_place_of_calls_is_said() -> None:
     assert repr(fake.calls) == "<no calls (and 1 of ListFoundationModels in .all)>"
     with fake_converse(reply.text("hi")) as fake:
         create_client().converse(**HELLO)
-    with pytest.raises(IndexError, match=r"^calls\[1\]: there is 1 call, 0 to 0\.$"):
+    with pytest.raises(IndexError, match=r"^calls\[1\]: there is 1 call: calls\[0\]\.$"):
         _ = fake.calls[1]
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("CuontTokens", "did you mean 'CountTokens'? "),
-        ("converse", "did you mean 'Converse'? "),
-        ("list_foundation_models", "did you mean 'ListFoundationModels'? "),
+        ("CuontTokens", "Did you mean 'CountTokens'? "),
+        ("converse", "Did you mean 'Converse'? "),
+        ("list_foundation_models", "Did you mean 'ListFoundationModels'? "),
         ("Nothing at all", "It takes the name of one operation"),
         (None, "calls.of(None): no operation"),
         ([], "calls.of([]): no operation"),

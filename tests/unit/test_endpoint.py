@@ -366,7 +366,8 @@ def test_a_function_that_raises_fails_the_test_and_the_client_gets_an_error() ->
 
     endpoint = Endpoint(broken)
     exchange = endpoint.exchange(request("converse"))
-    assert as_botocore_parses(exchange)["Error"] == {"Code": "ValidationException", "Message": "KeyError: 'city'"}
+    error = as_botocore_parses(exchange)["Error"]
+    assert (error["Code"], error["Message"].partition(",")[0]) == ("ValidationException", "KeyError: 'city'")
     assert isinstance(endpoint.problems[0], KeyError)
 
 

@@ -290,7 +290,7 @@ def _lacks(what: str, name: str, known: Iterable[str], where: str = SERVICE) -> 
     close = nearest(name, known)
     hint = f" Did you mean {close!r}?" if close else ""
     came = f"botocore {botocore_version()} has no {what} {name!r} in its model of {where}."
-    return NotInModel(f"{came}{hint} {_REMEDY}")
+    return NotInModel(f"{came}{hint or f' {_REMEDY}'}")
 
 
 def _members(shape_name: str) -> Mapping[str, Shape]:

@@ -11,6 +11,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import failure_texts, operations
+from converse_harness.endpoint.blame import in_short
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
@@ -124,6 +125,8 @@ class Endpoint:
         self.notes: list[Note] = []
         self.expected: list[ExpectedRefusal] = []
         """The open blocks of `Fake.refuses`."""
+        self.blocks: list[ExpectedRefusal] = []
+        """All blocks that `Fake.refuses` made."""
         self.asked: RuleRequest | None = None
         """The latest request that was held to the rules."""
         self.transport: Transport | None = transport
@@ -220,6 +223,8 @@ class Endpoint:
         try:
             response = self._respond(call, slot)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
+            if slot is not None:
+                slot.blame(error, call)
             return self.fail(call, error)
         call.answered.status = response.status
         return Exchange(call, response, call.answered.taken, self.on_ended)
@@ -227,7 +232,8 @@ class Endpoint:
     def fail(self, call: Call, error: Exception) -> Exchange:
         """Answer with an HTTP error, because the call's scripted function raised `error`; add `error` to `problems`."""
         self.problems.append(error)
-        response = self._refused(call, f"{type(error).__name__}: {error}")
+        call.answered.error = in_short(error, call)
+        response = self._refused(call, call.answered.error)
         call.answered.status = response.status
         return Exchange(call, response, call.answered.taken, self.on_ended)
 
@@ -280,14 +286,10 @@ class Endpoint:
         return self._render(call, reply, slot.place)
 
     def _by_default(self, call: Call) -> HttpResponse:
-        """Answer a call for which the test has no answer: without one of ours, it is an unexpected call."""
-        if call.operation == "CountTokens":
-            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
-        if call.operation == operations.OPERATION:
-            return json_response(operations.applied(None, call).encode(), self._request_id(call))
-        known = known_answer(call, self.models)
-        if known is not None:
-            return output_response(call.operation or "", known, self._request_id(call))
+        """Answer a call for which the test has no answer left: without one of ours, it is an unexpected call."""
+        own = None if self.script.ran_out(call) else self._own_answer(call)
+        if own is not None:
+            return own
         recorded = any(queue.answers(call) for queue in self.script.recordings)
         if recorded or call.operation in SCRIPTED or self.script.for_operation(call.operation):
             error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
@@ -295,6 +297,15 @@ class Endpoint:
             error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
         self.problems.append(problem)
         return self._refused(call, str(problem).partition("\n")[0], error)
+
+    def _own_answer(self, call: Call) -> HttpResponse | None:
+        """The fake's own answer of an operation; None if it has none."""
+        if call.operation == "CountTokens":
+            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
+        if call.operation == operations.OPERATION:
+            return json_response(operations.applied(None, call).encode(), self._request_id(call))
+        known = known_answer(call, self.models)
+        return None if known is None else output_response(call.operation or "", known, self._request_id(call))
 
     def _note_refusal(self, call: Call, refusal: Refusal) -> None:
         """Add a refusal to `problems`, unless a block of the test expects it."""

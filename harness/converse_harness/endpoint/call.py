@@ -80,6 +80,8 @@ class Answered:
     reply: Reply | None = None
     output: OperationOutput | None = None
     """The scripted answer if it is no Reply but the output of another operation than Converse."""
+    error: str = ""
+    """The error that was raised in place of an answer: by a function of the user, or because of what it returned."""
     response: Response | None = None
     taken: SentChunks = field(default_factory=SentChunks)
     outcome: CallOutcome = "still running"
@@ -317,7 +319,7 @@ class Call:
         said = self.summary
         if not said:
             why = self.malformed if self.refusal is None else self.refusal.rule.name
-            refused = "no reply" if why is None else f"refused: {why}"
+            refused = (self.answered.error or "no reply") if why is None else f"refused: {why}"
             said = "not from the script" if self.status == _OK else refused
         return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
 

@@ -53,11 +53,13 @@ class Calls(Sequence[Call]):
     <no calls>
     """
 
-    __slots__ = ("_calls", "_every")
+    __slots__ = ("_calls", "_every", "_of")
     __hash__ = None  # type: ignore[assignment]  # a Calls equals a list, and no list has a hash
 
     def __init__(self, every: Iterable[Call] = (), *, only: Sequence[str] | None = SCRIPTED) -> None:
         self._every = tuple(every)
+        self._of = only[0] if only is not None and only is not SCRIPTED else None
+        """The only operation whose calls these are; None for others."""
         self._calls = self._every if only is None else tuple([call for call in self._every if call.operation in only])
 
     @property
@@ -73,9 +75,9 @@ class Calls(Sequence[Call]):
         given = cast("object", operation)  # tests are user code
         if not isinstance(given, str) or bedrock.service_of(given) is None:
             close = nearest(str(operation).replace("_", ""), _operations())
-            hint, version = f"did you mean {close!r}? " if close else "", bedrock.botocore_version()
+            hint, version = f" Did you mean {close!r}?" if close else "", bedrock.botocore_version()
             raise ReplyError(
-                f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}; {hint}It takes "
+                f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}.{hint} It takes "
                 f'the name of one operation, as "ConverseStream" or "CountTokens".{self._came()}'
             )
         return Calls(self._every, only=(operation,))
@@ -84,7 +86,7 @@ class Calls(Sequence[Call]):
     def last(self) -> Call:
         """The newest of these calls. Raises IndexError if there is none."""
         if not self._calls:
-            raise IndexError(f"calls.last: {self._none()}")
+            raise IndexError(f"{self._name}.last: {self._none()}")
         return self._calls[-1]
 
     @property
@@ -97,10 +99,16 @@ class Calls(Sequence[Call]):
         """
         return [*_executed(self._calls)]
 
+    @property
+    def _name(self) -> str:
+        return "calls" if self._of is None else f"calls.of({self._of!r})"
+
     def _none(self) -> str:
         if not self._every:
             return "no call reached the fake. Look at what the code under test asks, and whether the fake is open."
         gone = " Earlier ones were let go (keep_calls)." if self._every[0].number > 1 else ""
+        if self._of is not None:
+            return f"no {self._of} call arrived.{self._came()}{gone}"
         return f"none of the calls asked a model for an answer.{self._came()}{gone} Look at calls.all."
 
     def _came(self) -> str:
@@ -125,8 +133,9 @@ class Calls(Sequence[Call]):
             return self._calls[index]
         except IndexError:
             count = len(self._calls)
-            there = f"there {'is 1 call' if count == 1 else f'are {count} calls'}, 0 to {count - 1}."
-            raise IndexError(f"calls[{index}]: {there if count else self._none()}") from None
+            last = f"{self._name}[{count - 1}]"
+            there = f"there is 1 call: {last}." if count == 1 else f"there are {count} calls, the last is {last}."
+            raise IndexError(f"{self._name}[{index}]: {there if count else self._none()}") from None
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Calls):

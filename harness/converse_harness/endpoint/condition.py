@@ -11,11 +11,13 @@ from operator import attrgetter
 from typing import Any, Final, Protocol, runtime_checkable
 
 from converse_harness.endpoint import operations
+from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.outputs import ANSWERED, check_operation
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
+from converse_harness.user_lines import UserLine, calling_line
 
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which may match anywhere."""
@@ -124,6 +126,8 @@ class Condition:
     turn: int | None = None
     _tests: Mapping[str, Callable[[Call], object]] = field(init=False, repr=False, compare=False)
     """The tests of all parts except the predicate. They are built once, because they may run for every call."""
+    line: UserLine | None = field(init=False, repr=False, compare=False, default_factory=calling_line)
+    """The line of the user's code that made the condition."""
 
     def __post_init__(self) -> None:
         given = self._given
@@ -158,7 +162,14 @@ class Condition:
         for test in self._tests.values():
             if not test(call):
                 return False
-        return self.predicate is None or bool(self.predicate(call))
+        return self.predicate is None or self._is_predicted(self.predicate, call)
+
+    def _is_predicted(self, predicate: Callable[[Call], object], call: Call) -> bool:
+        try:
+            return bool(predicate(call))
+        except Exception as error:
+            blame(error, "the predicate given to when()", self.line, f"it looked at call {call.number}")
+            raise
 
     def misses(self, call: Call) -> list[str]:
         """The reasons why the call does not match, one phrase per failing part; empty if the call matches."""
@@ -168,15 +179,23 @@ class Condition:
                 value = _SUBJECTS[name](call)
                 found.append(f"{name} is {shorten(value) if name in _PATTERNS and isinstance(value, str) else value}")
                 found[-1] += self._glob_advice(name, value)
-        if not found and self.predicate is not None and not self.predicate(call):
+        if not found and self.predicate is not None and not self._is_predicted(self.predicate, call):
             found.append("the predicate says no")
         return found
 
     def _glob_advice(self, name: str, value: object) -> str:
-        """What to write if the text contains the words of a glob, which must match the whole text; empty otherwise."""
+        """What to write if a glob nearly matches: it must match the whole text, and capitals count; empty otherwise.
+
+        An operation is no glob.
+        """
         wanted = getattr(self, name)
+        if name == "operation":
+            both = ", leave it out for both" if value in SCRIPTED and wanted in SCRIPTED else ""
+            return f" (operation= is one exact name{both})"
         if isinstance(wanted, str) and isinstance(value, str) and wanted and wanted in value:
             return f" (a string is a glob of the whole text: {name}={f'*{wanted}*'!r})"
+        if isinstance(wanted, str) and isinstance(value, str) and re.match(translate(wanted), value, re.IGNORECASE):
+            return " (capitals count in a glob)"
         return ""
 
     @property

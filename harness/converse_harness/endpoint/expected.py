@@ -13,9 +13,12 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.calls import Calls
 from converse_harness.errors import NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets import mask
+from converse_harness.user_lines import calling_line
 
 if TYPE_CHECKING:
     from converse_harness.errors import ConverseHarnessError
+
+_FOR_THE_ENDPOINT: Final = ("takes", "misses", "line", "was_entered")
 
 _MORE: Final = "   More: converse-harness docs rules expected-refusals"
 
@@ -27,6 +30,7 @@ class _Endpoint(Protocol):
     calls: list[Call]
     problems: list[ConverseHarnessError | Exception]
     expected: list[ExpectedRefusal]
+    blocks: list[ExpectedRefusal]
     received: int
 
 
@@ -43,6 +47,10 @@ class ExpectedRefusal:
         self._endpoint = endpoint
         self._pattern = pattern
         self._since = 0
+        self.line = calling_line()
+        """The line of the user's code that made the block."""
+        self.was_entered = False
+        endpoint.blocks.append(self)
         self._taken: list[tuple[Call, Refusal]] = []
         self._missed: list[tuple[Call, Refusal, RefusedRequest]] = []
 
@@ -80,7 +88,7 @@ class ExpectedRefusal:
         self._missed.append((call, refusal, problem))
 
     def __enter__(self) -> Self:
-        self._since = self._endpoint.received
+        self._since, self.was_entered = self._endpoint.received, True
         self._endpoint.expected.append(self)
         return self
 
@@ -142,7 +150,7 @@ class ExpectedRefusal:
         return f"refuses({self.rule.name!r}{match})"
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_") and name not in ("takes", "misses")]
+        return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_THE_ENDPOINT]
 
 
 def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:

@@ -16,11 +16,13 @@ from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
+from converse_harness.endpoint.expected import ExpectedRefusal
 from converse_harness.endpoint.outputs import ANSWERED, no_handler
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
 from converse_harness.secrets import mask
+from converse_harness.user_lines import UserLine
 
 _WIDTH: Final = 48
 
@@ -98,6 +100,12 @@ _NOT_OVER_HTTP: Final = (
 )
 """The advice for an operation whose output only Python can give."""
 
+_GUARDRAIL_OVER_HTTP: Final = (
+    'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
+    f'{{"guardrail_blocked": true}}.{_IN_JSON}'
+)
+"""The advice for one call of ApplyGuardrail more than replies."""
+
 _NOT_IN_THE_TABLE: Final = (
     "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
     f"operation a double of its own, or another endpoint.{_IN_JSON}"
@@ -139,7 +147,7 @@ def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> 
             f'Add an answer: converse.on_operation("{call.operation}", ..., {{...}}). A function of the call answers\n'
             f'any number of calls: converse.on_operation("{call.operation}", lambda call: {{...}}).'
             "   More: converse-harness docs scripting answers-in-order",
-            _NOT_OVER_HTTP,
+            _GUARDRAIL_OVER_HTTP if call.operation == "ApplyGuardrail" else _NOT_OVER_HTTP,
         )
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), advice)
 
@@ -249,6 +257,27 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
     return UnusedReplies(mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n"), _ADVICE["unused"])
+
+
+def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
+    """The error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
+    told = [
+        f"{queue.condition}{_at(queue.condition.line)} has no reply, so it does nothing. Write .script(...) or "
+        ".always(...) behind it."
+        for queue in script.whens
+        if queue.condition is not None and not queue.was_filled
+    ]
+    told += [
+        f"{block!r}{_at(block.line)} was not entered, so it expects nothing. Write it as a block: "
+        f'with converse.refuses("{block.rule.name}"): ...'
+        for block in blocks
+        if not block.was_entered
+    ]
+    return UnusedReplies(mask("\n".join(told))) if told else None
+
+
+def _at(line: UserLine | None) -> str:
+    return "" if line is None else f" at {line}"
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:

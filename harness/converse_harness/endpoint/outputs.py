@@ -56,7 +56,7 @@ def no_handler(operation: str) -> str | None:
 def check_operation(operation: object, by: str, otherwise: str = "") -> None:
     """Raise ReplyError unless the operation can be answered; its text begins with `by`.
 
-    `otherwise` is what is allowed, in the words of the control API. Raises NotInModel for an unknown operation.
+    `otherwise` is what is allowed, in the words of the control API.
     """
     if not isinstance(operation, str):
         raise ReplyError(by, Advice('an operation is given by its name, as "InvokeModel".', otherwise))
@@ -66,7 +66,7 @@ def check_operation(operation: object, by: str, otherwise: str = "") -> None:
     try:
         bedrock.check_operation(operation)
     except bedrock.NotInModel as error:
-        raise bedrock.NotInModel(by, Advice(str(error), otherwise)) from None
+        raise ReplyError(by, Advice(str(error), otherwise)) from None
 
 
 def check_output(operation: str, members: Mapping[str, Any]) -> None:

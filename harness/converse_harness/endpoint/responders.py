@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 from converse_harness.bedrock.findings import shown
@@ -60,7 +60,7 @@ def check_answers(operation: str, answers: Iterable[object], before: str) -> lis
             elif isinstance(given, Reply):
                 check_answer(operation, given)
         except ReplyError as error:
-            raise ReplyError(before, Advice(str(error), error.in_json)) from error
+            raise ReplyError(before, Advice(str(error), error.in_json)) from None
         if callable(given) and not isinstance(given, Improvised | type):
             check_responder(given, before)
         elif not isinstance(given, OperationOutput | Reply):
@@ -94,14 +94,31 @@ def check_responder(responder: Any, before: str) -> None:
 def _instead(given: object) -> str:
     if isinstance(given, str):
         return f" For the model's text: reply.text({shown(given)})."
+    if isinstance(given, Mapping):
+        members = cast("Mapping[object, object]", given)
+        if "output" in members:
+            return " For what boto3 returned, as it is: reply.response({...})."
+        if "content" in members:
+            return ' For a message, give its blocks: reply.message(*message["content"]).'
+        if not {"body", "contentType"} & members.keys():
+            return (
+                " For a block of a message: reply.message({...}). For what boto3 returned: reply.response({...}). For "
+                'the output of another operation: converse.on_operation("...", {...}).'
+            )
     if isinstance(given, Mapping | OperationOutput):
         return (
             ' The members of an output answer another operation: converse.on_operation("InvokeModel", {...}), or '
             'converse.when(operation="InvokeModel").script({...}).'
         )
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple | Iterator):
         return " The replies are arguments of their own: write a star before the list, *replies."
     return ""
+
+
+def check_some(responders: Sequence[object], by: str) -> None:
+    """Raise ReplyError if there is no responder; `by` is the name of the function that got none."""
+    if not responders:
+        raise ReplyError(f'{by}: it needs a reply, as {by.removesuffix(")")}reply.text("...")).')
 
 
 def check_endless(responders: Iterable[object], by: str) -> None:

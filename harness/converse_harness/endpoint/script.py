@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
+from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.outputs import Handler
 from converse_harness.endpoint.responders import Answering, check_answers, check_endless, check_responder, each_reply
 from converse_harness.errors import DamagedData
+from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
+from converse_harness.user_lines import UserLine, calling_line
 
 
 @runtime_checkable
@@ -54,6 +57,10 @@ class Slot:
     used_by: list[int] = field(default_factory=list[int])
     required: bool = True
     """Whether the test fails if this responder is not used."""
+    by: str = ""
+    """The method that was given the responder, for example "always()"; may be empty."""
+    line: UserLine | None = None
+    """The line of the user's code at which the responder was given."""
 
     @property
     def responder(self) -> Answering | OperationOutput | Handler:
@@ -66,6 +73,21 @@ class Slot:
     def is_function(self) -> bool:
         """Whether the responder is a function that computes a reply from the call."""
         return not isinstance(self.source, Reply | Deferred | OperationOutput)
+
+    def blame(self, error: Exception, call: Call) -> None:
+        """Add to an error that answering a call raised that the user's function is its source, if it is one."""
+        if self.is_function and not isinstance(self.source, Improvised):
+            given = f"given to {self.by}" if self.by else "given"
+            name = getattr(self.source, "__name__", "")
+            named = f"{name} " if name and name.isidentifier() else ""
+            blame(error, f"the function {named}{given}", self.line, f"it answered call {call.number}")
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the responder may give an output or a message; false for a Reply that is an error."""
+        return not isinstance(self.source, Reply) or not (
+            isinstance(self.source.body, ErrorBody) or self.source.no_answer
+        )
 
     @property
     def left(self) -> bool:
@@ -108,6 +130,8 @@ class Queue:
     slots: list[Slot] = field(default_factory=list[Slot])
     title: str = ""
     """What stands before the replies of the queue in messages; empty for the condition."""
+    was_filled: bool = field(default=False, init=False)
+    """Whether responders were ever given."""
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
     """`_functions` is the number of slots with a function. `_spent` is the number of exhausted slots at the start. Both
@@ -127,6 +151,7 @@ class Queue:
         responders = [*each_reply(responders)] if other is None else check_answers(other, responders, before)
         if endless:
             check_endless(responders, by)
+        line = calling_line()
         for responder in responders:
             if other is None:
                 check_responder(responder, before)
@@ -134,8 +159,9 @@ class Queue:
             uses = None if endless else 1 if counted is None else counted.uses
             place = f"{self.name}.{len(self.slots) + len(added)}"
             required = counted is None or not counted.may_be_unused
-            added.append(Slot(cast("Answering", responder), place, uses, required=required))
+            added.append(Slot(cast("Answering", responder), place, uses, [], required, by, line))
         self.slots += added
+        self.was_filled = True
         self._functions += sum(slot.is_function for slot in added)
         return added
 
@@ -231,7 +257,7 @@ class Script:
                 self.recordings.append(queue)
                 added += [(queue, slot) for slot in queue.slots]
             else:
-                added += [(self.ordered, slot) for slot in self.ordered.add([responder])]
+                added += [(self.ordered, slot) for slot in self.ordered.add([responder], by=by)]
         return added
 
     def when(self, condition: Condition) -> Queue:
@@ -259,6 +285,17 @@ class Script:
     def for_operation(self, name: str | None) -> list[Queue]:
         """Return the queues that have replies and may answer calls of this operation."""
         return [queue for queue in self._queues if queue.slots and queue.operation in _named(name)]
+
+    def ran_out(self, call: Call) -> bool:
+        """Whether an answer of the test's own fits a call for which no slot is left.
+
+        Scripted errors do not count: after them the fake's own answer of CountTokens, for instance, is right.
+        """
+        return any(
+            any(slot.is_answer for slot in queue.slots) and (queue.condition is None or queue.condition.meets(call))
+            for queue in self.for_operation(call.operation)
+            if queue.first_left() is None
+        )
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
         """Yield every slot with its queue, in order of precedence."""

@@ -15,7 +15,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.expected import is_expected
-from converse_harness.endpoint.failure_texts import shortened, transcript, unused_replies
+from converse_harness.endpoint.failure_texts import forgotten, shortened, transcript, unused_replies
 from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, scripted_in_short
@@ -199,11 +199,13 @@ class Fake(Scripting):
         return problems + self._unused()
 
     def _unused(self) -> list[Exception]:
-        """Return a list with the UnusedReplies error; it is empty if all replies were used or `unused` is "allow"."""
+        """Return the UnusedReplies errors; there is none if all replies were used or `unused` is "allow"."""
         replacement = observers.replacements[-1]
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
-        return [unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else []
+        left = forgotten(self.endpoint.script, self.endpoint.blocks) if strict else None
+        told: list[Exception] = [] if left is None else [left]
+        return [*told, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else told
 
     # Methods for transports
 

@@ -10,6 +10,7 @@ from typing import Generic, Self, TypeVar
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.calls import Calls
 from converse_harness.endpoint.failure_texts import unused_replies
+from converse_harness.endpoint.responders import check_some
 from converse_harness.endpoint.script import Queue, Slot
 from converse_harness.secrets import mask
 
@@ -81,6 +82,8 @@ class When(Generic[_Given]):
 
         When all replies are used, the next matching condition answers, or otherwise the script.
         """
+        self._queue.was_filled = True  # also where the reply is wrong, which is an error of its own
+        check_some(replies, "when().script()")
         self._endpoint.check(*replies)
         with self._lock:
             return Scripted(
@@ -91,6 +94,7 @@ class When(Generic[_Given]):
 
     def always(self, reply: _Given) -> None:
         """Answer all of these calls with one reply."""
+        self._queue.was_filled = True
         self._endpoint.check(reply)
         with self._lock:
             self._queue.add([reply], endless=True, by="when().always()")

@@ -17,7 +17,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.condition import Condition, Pattern
 from converse_harness.endpoint.expected import ExpectedRefusal, expected_refusal
 from converse_harness.endpoint.outputs import Answer, check_operation
-from converse_harness.endpoint.responders import Responder
+from converse_harness.endpoint.responders import Responder, check_some
 from converse_harness.endpoint.script import Replies
 from converse_harness.errors import FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
@@ -45,8 +45,9 @@ class Scripting:
 
         A Case of `cases` stands for its replies, in order.
 
-        Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
+        Raises ReplyError for no value, for one that is not a reply, and for a reply that this transport cannot express.
         """
+        check_some(replies, "script()")
         self.endpoint.check(*replies)
         self._warn_if_not_open()
         with self.lock:

@@ -8,9 +8,13 @@ import re
 from collections.abc import Iterator
 from traceback import walk_tb
 from types import CodeType, FunctionType, TracebackType
-from typing import Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
-from converse_harness.plugin.lines import is_users
+from converse_harness.errors import ConverseHarnessError
+from converse_harness.user_lines import is_users
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
@@ -67,6 +71,23 @@ def hide_clients(error: BaseException) -> None:
             if not _is_users(each) and (own is not None or each is not error):  # pytest needs a frame of the last
                 each.__traceback__ = own
             waiting += [*_members(each), *(other for other in (each.__cause__, each.__context__) if other is not None)]
+
+
+def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) -> None:
+    """End the traceback of an error of this package at the user's line, as that of a wrong argument.
+
+    An error that no line of the user led to, as one of a marker, keeps all frames; so do all with `--full-trace`.
+    """
+    if not isinstance(excinfo.value, ConverseHarnessError) or item.config.getoption("fulltrace", False):
+        return
+    last, trace = None, excinfo.value.__traceback__
+    while trace is not None:
+        if is_users(trace.tb_frame.f_code.co_filename):
+            last = trace
+        trace = trace.tb_next
+    if last is not None:
+        last.tb_next = None  # pytest cuts the start, and follows the links to the end
+        excinfo.traceback = type(excinfo.traceback)(excinfo.tb)
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 HOOKS: Final = pytest.StashKey["Hooks"]()
 """The key of the run's Hooks in the stash of the pytest config."""
 
-_PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
-"""The plugin names of pytest-run-parallel: the first if it is installed, the second if it is loaded with `-p`."""
-
 Step = Generator[None, object, object]
 """The return type of a hook wrapper. The wrapped hooks run at its `yield`."""
 
@@ -140,7 +137,7 @@ class Hooks:
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """With pytest-run-parallel: run tests that use a fake of the whole process in only one thread."""
-        if any(map(config.pluginmanager.hasplugin, _PARALLEL)):
+        if any(map(config.pluginmanager.hasplugin, settings.PARALLEL)):
             from converse_harness.plugin.parameters import in_one_thread
 
             in_one_thread(items)
@@ -315,8 +312,12 @@ class Hooks:
         return report
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> _Report:
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:
         """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
+        if call.excinfo is not None and "converse_harness.errors" in sys.modules:
+            from converse_harness.plugin.frames import hide_own
+
+            hide_own(call.excinfo, item)
         report = yield
         if "converse_harness.intercept.fake" in sys.modules:
             from converse_harness.plugin.report import complete

@@ -138,6 +138,9 @@ MARKERS: Final = (
 _FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The key, in the stash of a test item, of the fakes of the test's own fixtures."""
 
+PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
+"""The plugin names of pytest-run-parallel: the first if it is installed, the second if it is loaded with `-p`."""
+
 
 def add_options(parser: pytest.Parser) -> None:
     """Register each setting as an option of the command line and of the ini file."""

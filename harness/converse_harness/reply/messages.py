@@ -213,7 +213,7 @@ def check_encodable(event: Mapping[str, Any], index: int) -> None:
     try:
         encode_event(event)
     except NOT_ENCODED as error:
-        raise ReplyError(f"events[{index}] cannot be sent: {error}. Events are JSON, with bytes for blobs.") from error
+        raise ReplyError(f"events[{index}] cannot be sent: {error}. Events are JSON, with bytes for blobs.") from None
 
 
 def _named(block: Any) -> Any:

@@ -278,7 +278,8 @@ class ScriptPart(NamedTuple):
         """Add these replies to a fake's script."""
         when: Any = fake.when  # the condition decides which overload it is
         scripted = when(**self.condition) if self.condition else fake
-        scripted.script(*self.replies)
+        if self.replies:
+            scripted.script(*self.replies)
         for made in self.always:
             scripted.always(made)
 
