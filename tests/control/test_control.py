@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import bedrock, reply
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.server.control import ROUTES, ControlApi
 from converse_harness.server.control.reading import DEEPEST
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
@@ -415,6 +416,10 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
     ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
     ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
+    ({"always": {"text": "a", "times": 2}}, 'always has "times": any number of calls gets this answer. Leave out "t'),
+    ({"always": {"improvised": True, "times": 2}}, 'always has "times": any number of calls gets this answer. Leav'),
+    ({"always": {"text": "a", "optional": True}}, 'always has "optional": this answer may stay unused anyway. '),
+    ({"when": [{"turn": 1, "always": {"text": "a", "times": 2}}]}, 'when[0].always has "times": any number of calls'),
     ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),
 ]  # fmt: skip
 
@@ -528,6 +533,17 @@ def refused(client: Client, body: object) -> str:
     assert again.status == 400
     assert len(client.ask("GET", f"{FAKES}/fake-1").value["script"]) == 1
     return answer.message
+
+
+def test_an_error_of_scripting_is_a_refusal_and_closes_the_new_fake(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(fake: ServerFake, *given: object) -> None:
+        raise ReplyError("this cannot be. ", Advice("Python", "JSON"))
+
+    monkeypatch.setattr(ServerFake, "always", fails)
+    answer = client.post({"always": {"text": "a"}})
+    assert (answer.status, answer.message, client.fakes.opened) == (400, "this cannot be. JSON", [])
 
 
 def test_every_mistake_of_several_is_named_by_its_path(client: Client) -> None:

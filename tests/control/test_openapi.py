@@ -20,6 +20,7 @@ from converse_harness.server.control.arguments import is_open, lasting, paramete
 from converse_harness.server.control.vocabulary import (
     ANSWERS,
     MODIFIERS,
+    NOT_ENDLESS,
     REPLIES,
     SCRIPTING,
     Word,
@@ -123,10 +124,19 @@ def same(optional: Mapping[str, inspect.Parameter], properties: Mapping[str, dic
 # Whatever can be read in it is explained, and whatever it shows is so.
 
 
+def test_what_always_refuses_is_in_no_schema_of_it() -> None:
+    refused = {name for name, schema in SCHEMAS["EndlessReply"]["properties"].items() if schema is False}
+    assert refused == set(NOT_ENDLESS)
+    for name in ("NewFake", "MoreReplies", "When"):
+        assert follow(SCHEMAS[name]["properties"]["always"]) is SCHEMAS["EndlessReply"]
+
+
 def test_every_member_is_described() -> None:
     members_of = list(properties_in(SCHEMAS, "schemas"))
     assert len(members_of) > 80
-    assert [path for path, schema in members_of if "description" not in follow(schema) | schema] == []
+    assert [
+        path for path, schema in members_of if schema is not False and "description" not in follow(schema) | schema
+    ] == []
     for node in (*SCHEMAS.values(), *OPERATIONS.values(), *DOCUMENT["components"]["responses"].values()):
         assert node["description"].endswith(".")
 
@@ -169,6 +179,7 @@ def test_every_example_is_valid(schema: dict[str, Any], example: object) -> None
 AS_BODIES: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(REPLIES, lambda example: {"script": [example]}),
     "When": lambda example: {"when": [example]},
+    "EndlessReply": lambda example: {"always": example},
     "NewFake": lambda example: example,
     "MoreReplies": lambda example: example,
 }

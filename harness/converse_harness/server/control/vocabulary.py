@@ -284,7 +284,7 @@ class ScriptPart(NamedTuple):
 
 def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
     """Read `script`, `when` and `always` from a request body. Raises ControlRefused with the path of the mistake."""
-    everything = ScriptPart({}, *_answers(body, ""))
+    everything = _part({}, body, "")
     whens = a_list(body.get("when", []), "when", like=f"[{_LIKE_WHEN}]")
     return [*(_when(value, f"when[{index}]") for index, value in enumerate(whens)), everything]
 
@@ -311,20 +311,40 @@ def _when(value: object, path: str) -> ScriptPart:
         raise ControlRefused(
             f'{path} says no answer; it needs script or always, for instance "script": [{{"text": "hi"}}].'
         )
+    return _part(condition, given, path)
+
+
+def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> ScriptPart:
+    """Read the answers beside a condition, and try them in a queue of their own, so that `apply` raises nothing."""
     replies, always = _answers(given, path)
     try:
-        queue = Queue(path, Condition(**condition))
+        queue = Queue(path, Condition(**condition) if condition else None)
         queue.add(replies)
         if always:
-            queue.add(always, endless=True, by="always")
+            queue.add(always, endless=True)
     except ReplyError as error:
         text = argument_in_json(error.in_json, "", beside=True)
-        raise ControlRefused(f"{path}: {text}" if text == error.in_json else f"{path}.{text}") from error
+        raise ControlRefused(under(path, text) if text != error.in_json or not path else f"{path}: {text}") from error
     return ScriptPart(condition, replies, always)
 
 
 def _answers(given: dict[str, Any], path: str) -> tuple[list[Made], list[Made]]:
     script = under(path, "script")
     replies = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
-    always = [read_reply(given["always"], under(path, "always"))] if "always" in given else []
+    always = [_endless(given["always"], under(path, "always"))] if "always" in given else []
     return [read_reply(value, f"{script}[{index}]") for index, value in enumerate(replies)], always
+
+
+NOT_ENDLESS: Final[Mapping[str, str]] = {
+    "times": "any number of calls gets this answer",
+    "optional": "this answer may stay unused anyway",
+}
+"""The MODIFIERS that `always` refuses, and why."""
+
+
+def _endless(value: object, path: str) -> Made:
+    """Read the reply of `always`. Raises ControlRefused."""
+    for name, why in NOT_ENDLESS.items():
+        if isinstance(value, dict) and name in value:
+            raise ControlRefused(f'{path} has "{name}": {why}. Leave out "{name}".')
+    return read_reply(value, path)

@@ -361,6 +361,10 @@ const wrong: NewFake[] = [
   { script: [{ text: "a", time: 2 }] },
   // @ts-expect-error `true` alone is no text
   { always: { text: true } },
+  // @ts-expect-error any number of calls
+  { always: { text: "a", times: 2 } },
+  // @ts-expect-error it may stay unused anyway
+  { when: [{ turn: 1, always: { throttled: true, optional: true } }] },
   // @ts-expect-error a condition that there is not
   { when: [{ modl: "*haiku*", always: { text: "a" } }] },
   // @ts-expect-error a list

@@ -1,0 +1,92 @@
+"""What an answer ends with: why it stopped, its usage, and the members that only some answers have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import bedrock
+from converse_harness.stream.chunk import default_stop_reason
+from converse_strategies import leaves, metadata
+from converse_strategies.blocks import Block
+from converse_strategies.guardrails import has_intervened
+from converse_strategies.leaves import cached
+
+ADDITIONAL: Final = "additionalModelResponseFields"
+_EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
+    "performanceConfig": metadata.performance_configs,
+    "serviceTier": metadata.service_tiers,
+    ADDITIONAL: leaves.json_objects,
+    "trace": metadata.traces,
+}
+"""Strategies for members of ConverseResponse that only some answers have."""
+
+_EXTRA_BELOW: Final = 32
+_EMPTY_BELOW: Final = 48
+"""A byte below the first number selects members of `_EXTRA`, one below the second empty additional fields."""
+
+TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
+"""The number of bytes that `read_options` reads."""
+
+
+def read_options(
+    draw: st.DrawFn, tail: bytes, traces: st.SearchStrategy[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
+
+    Byte 0 of `tail` has one bit per member of `_EXTRA`; in seven of eight draws it is 32 or more and selects no member.
+    The last two bytes are the latency in milliseconds.
+    """
+    chosen = tail[0] if tail[0] < _EXTRA_BELOW else 0
+    options: dict[str, Any] = {
+        "usage": metadata.read_usage(tail[1:-2]),
+        "metrics": {"latencyMs": int.from_bytes(tail[-2:], "big")},
+    }
+    if _EXTRA_BELOW <= tail[0] < _EMPTY_BELOW:
+        options[ADDITIONAL] = {}
+    for bit, (name, values) in enumerate(_EXTRA.items()):
+        if chosen >> bit & 1 and bedrock.has_member("ConverseResponse", name):
+            options[name] = draw(values())
+    if traces is not None:
+        options["trace"] = draw(traces)
+    return options
+
+
+def draw_stop_reason(
+    draw: st.DrawFn,
+    function: str,
+    content: Sequence[Block],
+    options: dict[str, Any],
+    stop_reasons: st.SearchStrategy[str] | None,
+    traces: st.SearchStrategy[dict[str, Any]] | None,
+) -> str:
+    """Draw a stop reason that goes with the blocks and with the trace in `options`.
+
+    A reason from `stop_reasons` stays as it is; a trace of ours that does not go with it is removed.
+    """
+    intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
+    if stop_reasons is None:
+        return "guardrail_intervened" if intervened else draw(stop_reasons_after(default_stop_reason(content)))
+    reason = draw(stop_reasons)
+    known = bedrock.enum("StopReason")
+    if reason not in known:
+        raise InvalidArgument(
+            f"{function}(stop_reasons=...): {reason!r} is no stop reason of AWS's model. Give a strategy for some of: "
+            f"{', '.join(known)}."
+        )
+    if intervened and traces is None and reason != "guardrail_intervened":
+        del options["trace"]
+    return reason
+
+
+@cached
+def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
+    """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`.
+
+    `malformed_tool_use` is possible after a tool use alone.
+    """
+    never = {"end_turn", "tool_use", "" if usual == "tool_use" else "malformed_tool_use"}
+    return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in never)])
