@@ -47,9 +47,7 @@ class Suite:
         (self.folder / "temporary").mkdir(exist_ok=True)
         path = os.pathsep.join([SCRIPTS, str(self.folder / "node_modules" / ".bin"), os.environ["PATH"]])
         return subprocess.run(
-            [str(self.folder / "node_modules" / ".bin" / command[0])] + [*command[1:]]
-            if "PATH" in environ
-            else command,
+            [str(self.folder / "node_modules" / ".bin" / command[0]), *command[1:]] if "PATH" in environ else command,
             cwd=self.folder,
             env={**os.environ, "PATH": path, "NO_COLOR": "1", "CI": "1", "NODE_NO_WARNINGS": "1", **environ},
             capture_output=True,
@@ -250,7 +248,7 @@ def test_what_is_wrong_fails_its_own_test_in_words_of_json(suite: Suite) -> None
     assert 'with "unused": "allow".' in unused
     assert "not used" not in failed
     assert 'Open the fake with what the model answers:\n"script": [{"text": "..."}]' in swallowed
-    assert "script[0] has the unknown member \"txt\"; did you mean 'text'?" in misspelt
+    assert 'script[0] has the unknown member "txt"; did you mean "text"?' in misspelt
     assert not re.search(r"pytest|reply\.|converse\.script|converse\.always", output.replace(str(suite.folder), ""))
 
 
