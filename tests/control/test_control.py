@@ -467,6 +467,8 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"tool_uses": []}, ".tool_uses() has no tool. "),
     ({"tool_uses": ["a", {"b": 1}]}, ".tool_uses[1] is an object; each tool is its name, or a list of name an"),
     ({"tool_uses": ["a", []]}, ".tool_uses[1] is a list without items; each tool is its name, or a list of name and i"),
+    ({"tool_uses": [[["a", {}]]]}, ".tool_uses[0] is a list; each tool is its name, or a list of name and input: "),
+    ({"text": "a", "error_frame_after": 50}, ".error_frame_after is 50: this reply has 5 events "),
     ({"tool_uses": "a"}, '.tool_uses is "a"; it must be a list.'),
     ({"tool_uses": ["a b"]}, ".tool_uses: content[0].toolUse.name is 'a b'; "),
     ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be an object, "),

@@ -242,7 +242,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
             takes = f"true, or {takes}"
         raise ControlRefused(f"{inside} is {came(value)}; it must be {takes}.")
     for index, item in enumerate(value if word.items and is_array(value) else ()):
-        if not (isinstance(item, str) or (is_array(item) and 1 <= len(item) <= 2)):
+        if not (isinstance(item, str) or (is_array(item) and 1 <= len(item) <= 2 and isinstance(item[0], str))):
             raise ControlRefused(f"{inside}[{index}] is {came(item)}; {word.items}")
     if named[alone].kind is inspect.Parameter.VAR_POSITIONAL:
         return {alone: convert(value, named[alone].annotation, inside)}
@@ -268,7 +268,7 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
     if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
     text = types_in_json(argument_in_json(text, first(word.function), beside=word.form == "value"))
-    if name in ("fails_after", "error_frame_after"):
+    if name == "fails_after":
         text = pair_in_json(text, *[*parameters(word.function)][:2])
     for start, place in word.places.items():
         if text.startswith(start):

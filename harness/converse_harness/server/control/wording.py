@@ -100,7 +100,7 @@ NOT_OVER_HTTP: Final[Mapping[str, str]] = {
         'instance "http://127.0.0.1:1"'
     ),
     "connect_timeout": (
-        "a server that answers cannot be late to accept a connection. Give the client an endpoint without a host, for "
+        "a server that answers cannot be late to accept a connection. Give the client an address of no host, for "
         'instance "http://192.0.2.1"'
     ),
 }
