@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import bedrock, reply
+from converse_harness.errors import Advice, ReplyError
 from converse_harness.server.control import ROUTES, ControlApi
 from converse_harness.server.control.reading import DEEPEST
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
@@ -393,7 +394,7 @@ BROKEN_BODIES: list[tuple[bytes, str]] = [
 ]
 
 WRONG_BODIES: list[tuple[object, str]] = [
-    ({"scripts": []}, "the body has the unknown member \"scripts\"; did you mean 'script'? It takes script, when, "),
+    ({"scripts": []}, 'the body has the unknown member "scripts"; did you mean "script"?'),
     ({"sleeps": True}, 'the body has the unknown member "sleeps"; '),
     ({"script": {}}, 'script is an object without members; it must be a list, for instance [{"text": "hi"}].'),
     ({"seed": "1"}, 'seed is "1"; it must be a whole number.'),
@@ -404,17 +405,22 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [5]}, "when[0] is 5; it must be an object, "),
     ({"when": [{"script": []}]}, "when[0] has no condition and so holds for every call. Give it one of model, "),
     ({"when": [{"turn": 1}]}, "when[0] says no answer; it needs script or always, "),
+    ({"when": [{"turn": 1, "script": []}]}, "when[0] says no answer; its script is empty. It needs a reply, f"),
     ({"when": [{"turn": 1, "script": [{"text": 1}]}]}, "when[0].script[0].text is 1; it must be a string."),
     ({"when": [{"turn": "1", "script": []}]}, 'when[0].turn is "1"; it must be a whole number.'),
     ({"when": [{"predicate": "x", "script": []}]}, 'when[0] has the unknown member "predicate"; '),
     ({"when": [{"model": 5, "script": []}]}, 'when[0].model is 5; it must be a string or an object {"regex": "..."}.'),
-    ({"when": [{"model": {"regex": "("}, "script": []}]}, 'when[0].model.regex is "(", which is no regular expr'),
+    ({"when": [{"model": {"regex": "("}, "script": []}]}, 'when[0].model.regex is "(", which is no regular ex'),
     ({"when": [{"model": {"regex": 5}, "script": []}]}, "when[0].model.regex is 5; it must be a string."),
     ({"when": [{"model": {"regex": "a" * 501}, "script": []}]}, "when[0].model.regex has 501 characters; a "),
     ({"when": [{"tool": "a" * 501, "script": []}]}, "when[0].tool has 501 characters; a pattern may have 500. "),
     ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
     ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
     ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
+    ({"always": {"text": "a", "times": 2}}, 'always has "times": any number of calls gets this answer. Leave out "t'),
+    ({"always": {"improvised": True, "times": 2}}, 'always has "times": any number of calls gets this answer. Leav'),
+    ({"always": {"text": "a", "optional": True}}, 'always has "optional": this answer may stay unused anyway. '),
+    ({"when": [{"turn": 1, "always": {"text": "a", "times": 2}}]}, 'when[0].always has "times": any number of calls'),
     ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),
 ]  # fmt: skip
 
@@ -422,7 +428,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ("hi", ' is "hi"; it must be an object, for instance {"text": "hi"}.'),
     ({}, f" is an object without members that says no reply; a reply has exactly one of {WORDS}, "),
     ({"times": 2}, f" is an object that says no reply; a reply has exactly one of {WORDS}, "),
-    ({"txt": "hi"}, f" has the unknown member \"txt\"; did you mean 'text'? It takes {WORDS}, {', '.join(MODIFIERS)}."),
+    ({"txt": "hi"}, ' has the unknown member "txt"; did you mean "text"?'),
     ({"text": "a", "json": 1}, f" has text and json; a reply has exactly one of {WORDS}, "),
     ({"text": "a", "zzz": {}}, ' has the unknown member "zzz"; it takes text, pieces, stop_reason, usage, '),
     ({"text": 5}, ".text is 5; it must be a string."),
@@ -440,10 +446,11 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"tool_use": {"name": "a", "pieces": ["{"]}}, ".tool_use: pieces is ['{']; "),
     ({"message": {"text": "a"}}, ".message is an object; it must be a list."),
     ({"message": ["a"]}, '.message[0] is "a"; it must be an object.'),
-    ({"message": [{"text": 5}]}, ".message[0].text is 5 (int); it must be a str (AWS model String)."),
+    ({"message": [{"text": 5}]}, ".message[0].text is 5; it must be a string (AWS model String)."),
+    ({"message": [{"text": "a"}], "usage": {"inputTokens": "3"}}, '.usage.inputTokens is "3"; it must be a wh'),
     ({"message": [{"txt": "a"}]}, ".message[0] has the unknown member 'txt'; did you mean 'text'? "),
     ({"message": [{"cachePoint": {"type": "default"}}]}, ".message[0] is 'cachePoint', which cannot be streamed: "),
-    ({"message": [IMAGE]}, ".message[0].image.source.bytes is '!' (str); it must be bytes (AWS model Im"),
+    ({"message": [IMAGE]}, '.message[0].image.source.bytes is "!"; it must be a string in base64 (AWS model'),
     ({"message": [{"text": "a"}], "usage": {"inputTokens": -1}}, ".usage.inputTokens is -1; "),
     ({"message": [{"text": "a"}], "usage": 5}, ".usage is 5; it must be an object."),
     ({"message": [{"text": "a"}], "pieces": {"x": []}}, '.pieces has the member "x"; its members are numbers of '),
@@ -454,16 +461,21 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"events": [{"a": 1}], "strict": False}, ".events[0].a is 1; an event is a mapping of its members."),
     ({"events": [], "strict": 0}, ".strict is 0; it must be true or false."),
     ({"response": {"text": "a"}}, ".response() got a dict with 'text'; it must be a response of boto3: "),
-    ({"reasoning": "a", "then": {"txt": "b"}}, ".then has the unknown member \"txt\"; did you mean 'text'? "),
+    ({"reasoning": "a", "then": {"txt": "b"}}, '.then has the unknown member "txt"; did you mean "text"?'),
     ({"reasoning": "a", "then": 5}, ".then is 5; it must be a string or an object."),
     ({"reasoning": "a", "then": {"throttled": True}}, ".then is ThrottlingException (429) "),
     ({"tool_uses": []}, ".tool_uses() has no tool. "),
+    ({"tool_uses": ["a", {"b": 1}]}, ".tool_uses[1] is an object; each tool is its name, or a list of name an"),
+    ({"tool_uses": ["a", []]}, ".tool_uses[1] is a list without items; each tool is its name, or a list of name and i"),
+    ({"tool_uses": [[["a", {}]]]}, ".tool_uses[0] is a list; each tool is its name, or a list of name and input: "),
+    ({"text": "a", "error_frame_after": 50}, ".error_frame_after is 50: this reply has 5 events "),
+    ({"tool_uses": "a"}, '.tool_uses is "a"; it must be a list.'),
     ({"tool_uses": ["a b"]}, ".tool_uses: content[0].toolUse.name is 'a b'; "),
-    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be a dict, "),
+    ({"tool_uses": [["a", 5]]}, ".tool_uses[0][1] is 5: it must be an object, "),
     ({"cited": []}, ".cited() has nothing to say. "),
     ({"cited": "a"}, '.cited is "a"; it must be a list.'),
     ({"cited": ["a", 5]}, ".cited[1] is 5; it must be a string or an object."),
-    ({"cited": ["a", {"title": 5}]}, ".cited[1].title is 5 (int); it must be a str"),
+    ({"cited": ["a", {"title": 5}]}, ".cited[1].title is 5; it must be a string"),
     ({"guardrail_blocked": {"policy": "x"}}, '.guardrail_blocked.policy is "x": this is no policy of guardrails. '),
     ({"guardrail_masked": True}, ".guardrail_masked lacks 'text'; it takes text, original, policy, "),
     ({"guardrail_masked": "Nothing."}, '.guardrail_masked is "Nothing.": the text has no mask. '),
@@ -473,8 +485,14 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"error": "NoSuchException"}, ".error: 'NoSuchException' is not an error of Bedrock Runtime. One of: "),
     ({"error": {"name": "ThrottlingException", "x": 1}}, ".error: ThrottlingException has the unknown member 'x'; "),
     ({"error": {"name": "X", "status": "418"}}, '.error.status is "418"; it must be a whole number.'),
-    ({"throttled": None}, ".throttled is null; it must be an object with any of message, wording."),
-    ({"throttled": {"massage": "x"}}, ".throttled has the unknown member \"massage\"; did you mean 'message'? "),
+    ({"throttled": None}, ".throttled is null; it must be true, or an object with any of message, wording."),
+    ({"throttled": False}, ".throttled is false; it must be true, or an object with any of message, wording."),
+    ({"error": 429}, ".error.name is 429; it must be a string."),
+    ({"text": "a", "broken": "stall", "after": 3}, ' has the unknown member "after"; it belongs to broken: {"'),
+    ({"tool_use": "a", "input": {"b": 1}}, ' has the unknown member "input"; it belongs to tool_use: {"tool_u'),
+    ({"connection_refused": True}, " has connection_refused; a server that answers cannot refuse a connection. Give "),
+    ({"connect_timeout": True}, " has connect_timeout; a server that answers cannot be late to accept a connection. "),
+    ({"throttled": {"massage": "x"}}, '.throttled has the unknown member "massage"; did you mean "message"?'),
     ({"context_overflow": "x"}, '.context_overflow is "x": one of input_too_long, prompt_too_long, '),
     ({"invalid_model_id": "x"}, '.invalid_model_id is "x"; it must be true.'),
     ({"validation_error": True}, ".validation_error lacks 'message'; it takes message."),
@@ -494,8 +512,8 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"text": "a", "broken": {"fault": {"nam": 1}}}, '.broken.fault has the unknown member "nam"; did you mean '),
     ({"text": "a", "broken": {"fault": "reset", "after": 50}}, ".broken(reset, after=50): this reply has 5 events; "),
     ({"text": "a", "fails_after": 3}, ".fails_after lacks 'exception'; it takes events, exception, message, strict."),
-    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after is 9: this "),
-    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, '.fails_after is [1, "throttled"]: '),
+    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after.events is 9: this "),
+    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, '.fails_after.exception is "throttled": '),
     ({"text": "a", "fails_after": {**THROTTLED, "self": 1}}, '.fails_after has the unknown member "self"; '),
     ({"throttled": True, "fails_after": THROTTLED}, ".fails_after: ThrottlingException (429) "),
 ]  # fmt: skip
@@ -530,6 +548,25 @@ def refused(client: Client, body: object) -> str:
     return answer.message
 
 
+def test_an_error_of_scripting_is_a_refusal_and_closes_the_new_fake(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(fake: ServerFake, *given: object) -> None:
+        raise ReplyError("this cannot be. ", Advice("Python", "JSON"))
+
+    monkeypatch.setattr(ServerFake, "always", fails)
+    answer = client.post({"always": {"text": "a"}})
+    assert (answer.status, answer.message, client.fakes.opened) == (400, "this cannot be. JSON", [])
+
+
+def test_an_endpoint_that_ends_in_a_slash_is_named(client: Client) -> None:
+    fake = client.opened({"always": {"text": "a"}})
+    fake.exchange(Request("POST", "//model/m/converse", (), b'{"messages": []}'))
+    (problem,) = client.ask("DELETE", f"{FAKES}/fake-1").value["problems"]
+    assert 'The path begins with two slashes: the endpoint that the client was given ends in "/". ' in problem
+    assert "this one in" not in problem
+
+
 def test_every_mistake_of_several_is_named_by_its_path(client: Client) -> None:
     wrong = client.post({"script": [{"message": [{"text": "a", "toolUse": {"name": "n"}}]}]})
     first, *more = wrong.message.splitlines()
@@ -538,7 +575,7 @@ def test_every_mistake_of_several_is_named_by_its_path(client: Client) -> None:
 
 
 def test_what_a_blob_is_in_json(client: Client) -> None:
-    assert client.post({"always": {"message": [IMAGE]}}).message.endswith(" In JSON that is a string in base64.")
+    assert "; it must be a string in base64 (" in client.post({"always": {"message": [IMAGE]}}).message
 
 
 def test_the_deepest_body_that_is_read(client: Client) -> None:

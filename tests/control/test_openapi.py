@@ -20,6 +20,7 @@ from converse_harness.server.control.arguments import is_open, lasting, paramete
 from converse_harness.server.control.vocabulary import (
     ANSWERS,
     MODIFIERS,
+    NOT_ENDLESS,
     REPLIES,
     SCRIPTING,
     Word,
@@ -123,6 +124,13 @@ def same(optional: Mapping[str, inspect.Parameter], properties: Mapping[str, dic
 # Whatever can be read in it is explained, and whatever it shows is so.
 
 
+def test_what_always_refuses_is_in_no_schema_of_it() -> None:
+    refused = {name for name, schema in SCHEMAS["EndlessReply"]["properties"].items() if schema is False}
+    assert refused == set(NOT_ENDLESS)
+    for name in ("NewFake", "MoreReplies", "When"):
+        assert follow(SCHEMAS[name]["properties"]["always"]) is SCHEMAS["EndlessReply"]
+
+
 def test_every_member_is_described() -> None:
     members_of = list(properties_in(SCHEMAS, "schemas"))
     assert len(members_of) > 80
@@ -134,7 +142,8 @@ def test_every_member_is_described() -> None:
 def properties_in(node: object, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(node, dict):
         for name, schema in node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ():
-            yield f"{path}.{name}", schema
+            if schema is not False:
+                yield f"{path}.{name}", schema
         for name, inner in node.items():
             if name not in ("examples", "example", "default"):
                 yield from properties_in(inner, f"{path}.{name}")
@@ -169,6 +178,7 @@ def test_every_example_is_valid(schema: dict[str, Any], example: object) -> None
 AS_BODIES: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(REPLIES, lambda example: {"script": [example]}),
     "When": lambda example: {"when": [example]},
+    "EndlessReply": lambda example: {"always": example},
     "NewFake": lambda example: example,
     "MoreReplies": lambda example: example,
 }

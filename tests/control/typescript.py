@@ -33,8 +33,10 @@ def exported(name: str, schema: Mapping[str, Any]) -> str:
     return f"{comment(schema, '')}export type {name} = {typed(schema, '')};\n"
 
 
-def typed(schema: Mapping[str, Any], indent: str) -> str:
+def typed(schema: Mapping[str, Any] | bool, indent: str) -> str:
     """Return a schema as a type. What TypeScript cannot express, such as bounds of numbers, is left out."""
+    if isinstance(schema, bool):
+        return "unknown" if schema else "never"
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "const" in schema:
@@ -74,10 +76,11 @@ def object_type(schema: Mapping[str, Any], indent: str) -> str:
     return f"{{\n{members}{indent}}}" + (f" & {more}" if open_ended else "")
 
 
-def member(name: str, schema: Mapping[str, Any], owner: Mapping[str, Any], indent: str) -> str:
+def member(name: str, schema: Mapping[str, Any] | bool, owner: Mapping[str, Any], indent: str) -> str:
     optional = "" if name in owner.get("required", ()) else "?"
     key = name if _NAME.fullmatch(name) else json.dumps(name)
-    return f"{comment(schema, indent)}{indent}{key}{optional}: {typed(schema, indent)};\n"
+    about = "" if isinstance(schema, bool) else comment(schema, indent)
+    return f"{about}{indent}{key}{optional}: {typed(schema, indent)};\n"
 
 
 def comment(schema: Mapping[str, Any], indent: str) -> str:

@@ -62,3 +62,11 @@ def test_a_kind_that_there_is_not_is_wrong_usage(capsys: pytest.CaptureFixture[s
         main(["init", "jest"])
     assert ended.value.code == 2
     assert "vitest" in capsys.readouterr().err
+
+
+def test_an_unknown_kind_is_named_as_the_help_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["init", "jest"])
+    errors = capsys.readouterr().err
+    assert "init [-h] [--force] KIND [DIR]" in errors
+    assert "argument KIND: invalid choice: 'jest'" in errors

@@ -26,6 +26,16 @@ def test_the_file_is_there_while_it_serves(tmp_path: Path, by: signal.Signals, c
         check_that_the_file_is_there(tmp_path, by, code)
 
 
+def test_the_script_of_the_page_ends_when_the_server_does_not_start(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "control-api.md").read_text(encoding="utf-8")
+    script = page.partition("<!-- example: file=check.sh -->\n```sh\n")[2].partition("```")[0]
+    environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, "weather.py" in done.stderr) == (1, True), done.stderr
+
+
 @contextmanager
 def hangup(handler: signal.Handlers) -> Generator[None]:
     """Start processes with this handler of SIGHUP; `nohup` around this run would have it ignored."""

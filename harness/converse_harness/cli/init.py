@@ -40,7 +40,7 @@ DESCRIPTION: Final = (
     "types of the control API."
 )
 ARGUMENTS: Final[Arguments] = {
-    "kind": {"choices": [*_FILES], "help": "what runs the tests"},
+    "kind": {"metavar": "KIND", "choices": [*_FILES], "help": f"what runs the tests: {', '.join(_FILES)}"},
     "dir": {
         "metavar": "DIR",
         "nargs": "?",

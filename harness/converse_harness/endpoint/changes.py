@@ -52,7 +52,7 @@ HISTORY_CHANGES: Final[Mapping[HistoryChangeKind, HistoryChangeWords]] = {
         "changes the input of toolUse {name} that call {number} was answered",
     ),
     "history_changes_text": HistoryChangeWords(
-        "a text is another one, is cut, or goes on in the same line",
+        "a text (of 16 characters or more, and still alike) is another one, is cut, or goes on in the same line",
         "changes text that call {number} was answered",
     ),
     "history_changes_reasoning": HistoryChangeWords(

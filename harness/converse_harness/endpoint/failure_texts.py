@@ -233,7 +233,10 @@ def unknown_operation(call: Call) -> UnexpectedCall:
 
 
 def _near_path(target: str) -> str:
-    """Return a sentence with the path of an operation whose last part is nearly that of the target; else nothing."""
+    """Return a sentence on a path that is nearly that of an operation; else nothing."""
+    if target.startswith("//"):
+        end = 'the endpoint that the client was given ends in "/"'
+        return f"The path begins with two slashes: {end}. Use the address as it is.\n"
     last = target.partition("?")[0].rpartition("/")[2]
     known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
     close = nearest(last.replace("_", "-").lower(), known)

@@ -5,7 +5,7 @@
 export type NewFake = {
   script?: Replies;
   when?: Whens;
-  always?: Reply;
+  always?: EndlessReply;
   /** A whole number that changes every generated id and padding length. Default: 0. */
   seed?: number;
   /** What becomes of replies that no call asked for. Default: "fail". */
@@ -30,7 +30,7 @@ export type NewFake = {
 export type MoreReplies = {
   script?: Replies;
   when?: Whens;
-  always?: Reply;
+  always?: EndlessReply;
 };
 
 /** Replies in order; each answers one call, or as many as its `times` says. */
@@ -54,7 +54,7 @@ export type When = {
   /** Which of the model's answers in the conversation it is, from 1. */
   turn?: number;
   script?: Replies;
-  always?: Reply;
+  always?: EndlessReply;
 };
 
 /** A glob over the whole text, case-sensitive; or a regular expression, searched. Each has at most 500 characters. */
@@ -98,6 +98,12 @@ export type Reply = TextReply
   | UnknownOperationReply
   | ReadTimeoutReply
   | CaseReply;
+
+/** One answer for any number of calls, which may stay unused: `times` and `optional` are refused beside it. */
+export type EndlessReply = {
+  times?: never;
+  optional?: never;
+} & Reply;
 
 /** One text block. */
 export type TextReply = {

@@ -29,8 +29,29 @@ export interface TestOfFake {
 }
 
 /** Open a fake for a test, with its script and settings. It closes, and is checked, when the test ends. */
-export async function fakeBedrock(t: TestOfFake, body: NewFake = {}): Promise<Fake> {
+export function fakeBedrock(t: TestOfFake, body: NewFake = {}): Promise<Fake> {
   const place = here(fakeBedrock);
+  const opening = isTest(t) ? open(t, body, place) : Promise.reject(at(place, NO_TEST));
+  for (const name of ["config", "url", "environ", "script", "calls", "close"]) {
+    const get = () => {
+      throw at(here(get), `await fakeBedrock(...) first: ${name} is a member of the fake, not of its promise.`);
+    };
+    Object.defineProperty(opening, name, { get });
+  }
+  return opening;
+}
+
+const NO_TEST =
+  "fakeBedrock(t, body): the first argument is the test's context; it has neither onTestFinished nor after. " +
+  "Without a test give {} and call fake.close().";
+
+/** Whether a value is a test's context, or the {} in place of one. */
+function isTest(t: unknown): boolean {
+  if ((typeof t !== "object" && typeof t !== "function") || t === null) return false;
+  return "onTestFinished" in t || "after" in t || Object.keys(t).length === 0;
+}
+
+async function open(t: TestOfFake, body: NewFake, place: Error): Promise<Fake> {
   const fake = new Fake((await control("POST", "", body, place)) as OpenedFake, place);
   const close = () => fake.close({ failed: t.task?.result?.state === "fail" });
   if (t.onTestFinished) t.onTestFinished(close);
@@ -133,24 +154,41 @@ interface Server {
 }
 
 export async function setup(): Promise<void> {
-  process.env[URL_OF_SERVER] ??= (await (own ??= start())).url;
+  process.env[URL_OF_SERVER] ||= (await (own ??= start())).url;
 }
 
 export async function teardown(): Promise<void> {
   if (!own) return;
   delete process.env[URL_OF_SERVER];
-  (await own).stop();
+  (await own.catch(() => undefined))?.stop();
   own = undefined;
 }
 
+const COMMAND = "CONVERSE_HARNESS";
 const INSTALL =
   "Install it: pip install 'converse-harness[server]'. " +
-  "Of a virtual environment: set CONVERSE_HARNESS=.venv/bin/converse-harness.";
+  `Of a virtual environment: set ${COMMAND}=.venv/bin/converse-harness.`;
+
+/** Why the command cannot be run, and what to do. */
+function notRun(command: string, error: NodeJS.ErrnoException): string {
+  if (!process.env[COMMAND]) return `${error.message}. ${INSTALL}`;
+  const why = error.code === "ENOENT" ? `there is no such file or command (${error.message})` : error.message;
+  const what = `It is the path of the command, without arguments, from ${process.cwd()}.`;
+  return `${COMMAND} is set to ${command}, and ${why}. ${what}`;
+}
 
 /** Start a server. It ends with this process, however that ends, because its input closes. */
 async function start(): Promise<Server> {
-  const command = process.env["CONVERSE_HARNESS"] ?? "converse-harness";
+  const command = process.env[COMMAND] || "converse-harness";
   const folder = await mkdtemp(join(tmpdir(), "converse-"));
+  try {
+    return await startIn(folder, command);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function startIn(folder: string, command: string): Promise<Server> {
   const file = join(folder, "ready.json");
   const child = spawn(command, ["serve", "--until-stdin-closes", "--ready-file", file], {
     stdio: ["pipe", "ignore", "pipe"],
@@ -158,25 +196,21 @@ async function start(): Promise<Server> {
   let problem: string | undefined;
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-  child.on("error", (error) => (problem = `${error.message}. ${INSTALL}`));
+  child.on("error", (error) => (problem = notRun(command, error)));
   child.on("close", (code) => (problem ??= `it ended with ${code}. ${said}`));
-  try {
-    for (;;) {
-      const ready = await readFile(file, "utf8").catch(() => undefined);
-      if (ready !== undefined) {
-        for (const handle of [child, child.stdin, child.stderr]) (handle as { unref?(): void }).unref?.();
-        return { url: JSON.parse(ready).url as string, stop: () => child.stdin.end() };
-      }
-      if (problem !== undefined) throw new Error(`${command} serve did not start: ${problem}`);
-      await sleep(20);
+  for (;;) {
+    const ready = await readFile(file, "utf8").catch(() => undefined);
+    if (ready !== undefined) {
+      for (const handle of [child, child.stdin, child.stderr]) (handle as { unref?(): void }).unref?.();
+      return { url: JSON.parse(ready).url as string, stop: () => child.stdin.end() };
     }
-  } finally {
-    await rm(folder, { recursive: true });
+    if (problem !== undefined) throw new Error(`${command} serve did not start: ${problem}`);
+    await sleep(20);
   }
 }
 
 async function control(method: string, path: string, body: unknown, place: Error): Promise<unknown> {
-  const url = process.env[URL_OF_SERVER] ?? (await (own ??= start())).url;
+  const url = process.env[URL_OF_SERVER] || (await (own ??= start())).url;
   let response: Response;
   let answer: { message?: string };
   try {

@@ -76,7 +76,8 @@ class ControlApi:
             handler, named = _routed(request)
             check_json(request)
             status, value = handler(self, request, named)
-        except ControlRefused as refused:
+        except ReplyError as error:
+            refused = error if isinstance(error, ControlRefused) else ControlRefused(error.in_json)
             response = error_response(refused.error, refused.status, to_bytes({"message": str(refused)}), request_id)
             return replace(response, headers=(*response.headers, *refused.headers))
         body = value if isinstance(value, bytes) else to_bytes(value)
@@ -91,8 +92,12 @@ class ControlApi:
             fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
             raise ControlRefused(setting_in_json(error.in_json)) from error
-        for part in scripting:
-            part.apply(fake)
+        try:
+            for part in scripting:
+                part.apply(fake)
+        except BaseException:
+            fake.close()  # nobody has its id
+            raise
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
     def list_fakes(self, request: Request, id: str) -> tuple[int, object]:

@@ -77,7 +77,7 @@ def timed(pattern: str, path: str) -> TimedPattern:
         _check_size(pattern, it)
         return TimedPattern(engine.compile(pattern), pattern)
     except (re.error, engine.error, OverflowError, RecursionError) as error:
-        raise ControlRefused(f"{it}, which is no regular expression of Python's: {error}.") from None
+        raise ControlRefused(f"{it}, which is no regular expression: {error}.") from None
 
 
 def _check_size(pattern: str, it: str) -> None:

@@ -140,9 +140,8 @@ def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
     for name in given:
         if name not in allowed:
             close = nearest(name, allowed)
-            hint = f"did you mean {close!r}? It takes" if close else "it takes"
-            takes = ", ".join(allowed) or "no members"
-            raise ControlRefused(f"{path or BODY} has the unknown member {shorten(name)}; {hint} {takes}.")
+            hint = f'did you mean "{close}"?' if close else f"it takes {', '.join(allowed) or 'no members'}."
+            raise ControlRefused(f"{path or BODY} has the unknown member {shorten(name)}; {hint}")
 
 
 def under(path: str, name: str) -> str:

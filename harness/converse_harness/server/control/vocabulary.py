@@ -24,7 +24,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
-from converse_harness.server.control.wording import argument_in_json
+from converse_harness.server.control.wording import NOT_OVER_HTTP, argument_in_json, pair_in_json, types_in_json
 
 Form = Literal["value", "arguments"]
 """How the arguments of a Word, such as "text" or "error", are written in the JSON of a reply.
@@ -53,6 +53,8 @@ class Word:
     places: Mapping[str, str] = field(default_factory=dict[str, str])
     changed_by: Sequence[str] | None = None
     """The names of the MODIFIERS that may stand beside the member; None is all of them."""
+    items: str = ""
+    """What each item of the member's list is, in messages, where a name or a list of one or two items is allowed."""
 
     @property
     def beside(self) -> list[str]:
@@ -109,7 +111,10 @@ REPLIES: Final[Mapping[str, Word]] = {
         },
     ),
     "tool_uses": Word(
-        reply.tool_uses, "arguments", places={"tool_uses(uses[": "tool_uses[", "content[": "tool_uses: content["}
+        reply.tool_uses,
+        "arguments",
+        places={"tool_uses(uses[": "tool_uses[", "content[": "tool_uses: content["},
+        items='each tool is its name, or a list of name and input: [["get_weather", {"city": "Bern"}]].',
     ),
     "reasoning": Word(_reasoning, "value", places={"content[0]": "reasoning", "pieces[0]": "pieces"}),
     "json": Word(reply.json, "value", places={"content[0].text": "json"}),
@@ -168,10 +173,14 @@ def read_reply(value: object, path: str) -> Made:
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
         has = f"has {' and '.join(names)}" if names else f"is {came(given)} that says no reply"
+        for name, why in NOT_OVER_HTTP.items():
+            if name in given:
+                raise ControlRefused(f"{path} has {name}; {why}.")
         if not names:
             known(given, [*REPLIES, *MODIFIERS], path)
         raise ControlRefused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {_LIKE}.")
     word = names[0]
+    _check_inside(given, word, path)
     known(given, members(word), path)
     made = _apply(REPLIES[word].function, word, REPLIES[word], given, path)
     for name in (name for name in MODIFIERS if name in given):
@@ -182,6 +191,17 @@ def read_reply(value: object, path: str) -> Made:
         except ReplyError as error:
             raise ControlRefused(f"{path}.{word}: {error.in_json}") from error
     return made
+
+
+def _check_inside(given: dict[str, Any], word: str, path: str) -> None:
+    """Raise ControlRefused for an argument of a member that stands beside the member, not inside of it."""
+    for name in (name for name in given if name not in members(word)):
+        for each, row in {word: REPLIES[word], **MODIFIERS}.items():
+            if each in given and row.form == "arguments" and name in parameters(row.function):
+                alone = {} if given[each] is True else {first(row.function): given[each]}
+                inside = given[each] if isinstance(given[each], dict) else alone
+                like = json.dumps({each: {**inside, name: given[name]}}, ensure_ascii=False)
+                raise ControlRefused(f"{path} has the unknown member {came(name)}; it belongs to {each}: {like}.")
 
 
 def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str, Any], path: str) -> Made:
@@ -216,12 +236,24 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
         if outside and name in REPLIES:
             raise ControlRefused(_stands_beside(inside, name, outside[0], members_given[outside[0]]))
         return bind(word.function, members_given, inside)
-    if value is None or not alone:
+    if value is None or not alone or (value is False and not _required(word)):
         takes = f"an object with any of {', '.join(named)}" if named else "true"
+        if named and name in REPLIES and not _required(word):
+            takes = f"true, or {takes}"
         raise ControlRefused(f"{inside} is {came(value)}; it must be {takes}.")
-    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES:
+    for index, item in enumerate(value if word.items and is_array(value) else ()):
+        if not (isinstance(item, str) or (is_array(item) and 1 <= len(item) <= 2 and isinstance(item[0], str))):
+            raise ControlRefused(f"{inside}[{index}] is {came(item)}; {word.items}")
+    if named[alone].kind is inspect.Parameter.VAR_POSITIONAL:
+        return {alone: convert(value, named[alone].annotation, inside)}
+    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES and not _required(word):
         raise ControlRefused(_stands_beside(inside, name, "times", value))
     return bind(word.function, {alone: value}, inside)
+
+
+def _required(word: Word) -> bool:
+    """Whether a member needs arguments, so that `true` is not enough."""
+    return any(each.default is each.empty for each in parameters(word.function).values())
 
 
 def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
@@ -235,9 +267,9 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
     head, *more = text.splitlines()
     if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
-    if "it must be bytes" in text:
-        text += " In JSON that is a string in base64."
-    text = argument_in_json(text, first(word.function), beside=word.form == "value")
+    text = types_in_json(argument_in_json(text, first(word.function), beside=word.form == "value"))
+    if name == "fails_after":
+        text = pair_in_json(text, *[*parameters(word.function)][:2])
     for start, place in word.places.items():
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
@@ -286,7 +318,7 @@ class ScriptPart(NamedTuple):
 
 def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
     """Read `script`, `when` and `always` from a request body. Raises ControlRefused with the path of the mistake."""
-    everything = ScriptPart({}, *_answers(body, ""))
+    everything = _part({}, body, "")
     whens = a_list(body.get("when", []), "when", like=f"[{_LIKE_WHEN}]")
     return [*(_when(value, f"when[{index}]") for index, value in enumerate(whens)), everything]
 
@@ -313,20 +345,44 @@ def _when(value: object, path: str) -> ScriptPart:
         raise ControlRefused(
             f'{path} says no answer; it needs script or always, for instance "script": [{{"text": "hi"}}].'
         )
+    return _part(condition, given, path)
+
+
+def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> ScriptPart:
+    """Read the answers beside a condition, and try them in a queue of their own, so that `apply` raises nothing."""
     replies, always = _answers(given, path)
     try:
-        queue = Queue(path, Condition(**condition))
+        queue = Queue(path, Condition(**condition) if condition else None)
         queue.add(replies)
         if always:
-            queue.add(always, endless=True, by="always")
+            queue.add(always, endless=True)
     except ReplyError as error:
         text = argument_in_json(error.in_json, "", beside=True)
-        raise ControlRefused(f"{path}: {text}" if text == error.in_json else f"{path}.{text}") from error
+        raise ControlRefused(under(path, text) if text != error.in_json or not path else f"{path}: {text}") from error
+    if condition and not (replies or always):
+        raise ControlRefused(
+            f'{path} says no answer; its script is empty. It needs a reply, for instance "script": [{{"text": "hi"}}].'
+        )
     return ScriptPart(condition, replies, always)
 
 
 def _answers(given: dict[str, Any], path: str) -> tuple[list[Made], list[Made]]:
     script = under(path, "script")
     replies = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
-    always = [read_reply(given["always"], under(path, "always"))] if "always" in given else []
+    always = [_endless(given["always"], under(path, "always"))] if "always" in given else []
     return [read_reply(value, f"{script}[{index}]") for index, value in enumerate(replies)], always
+
+
+NOT_ENDLESS: Final[Mapping[str, str]] = {
+    "times": "any number of calls gets this answer",
+    "optional": "this answer may stay unused anyway",
+}
+"""The MODIFIERS that `always` refuses, and why."""
+
+
+def _endless(value: object, path: str) -> Made:
+    """Read the reply of `always`. Raises ControlRefused."""
+    for name, why in NOT_ENDLESS.items():
+        if isinstance(value, dict) and name in value:
+            raise ControlRefused(f'{path} has "{name}": {why}. Leave out "{name}".')
+    return read_reply(value, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Mapping
 from typing import Final
 
 _VALUE: Final = r"""(?:regex )?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+)"""
@@ -41,6 +42,41 @@ def argument_in_json(text: str, first: str, *, beside: bool) -> str:
     return f"{member}{item} is {_value(found['value'])}: {text[found.end() :]}"
 
 
+def pair_in_json(text: str, first: str, second: str) -> str:
+    """Return a text that begins with a member and its one or two arguments as the text of the argument that is wrong.
+
+    >>> pair_in_json('fails_after is [1, "throttled"]: it is no exception.', "events", "exception")
+    'fails_after.exception is "throttled": it is no exception.'
+    """
+    text, pairs = _PAIR.subn(rf"\1.{second} is \2: ", text)
+    return text if pairs else re.sub(r"^(\w+) is ", rf"\1.{first} is ", text)
+
+
+_PAIR: Final = re.compile(r'^(\w+) is \[[^\[\],]*, ("(?:[^"\\]|\\.)*"|[^\[\],]*)\]: ')
+
+_TYPES: Final = {
+    "a dict": "an object",
+    "a str": "a string",
+    "an int": "a whole number",
+    "a finite float or int": "a number",
+    "a bool": "true or false",
+    "bytes": "a string in base64",
+}
+"""Types of Python as messages name them -> the same in JSON."""
+
+_WRONG_TYPE: Final = re.compile(
+    rf"is (?P<value>.*?)(?: \((?:str|int|float|bool|dict|list|NoneType)\))?(?P<must>[;:] it must be )"
+    rf"(?P<type>{'|'.join(_TYPES)})\b"
+)
+
+
+def types_in_json(text: str) -> str:
+    """Return an error text in which a wrong value and the type that it must have are written as in JSON."""
+    return _WRONG_TYPE.sub(
+        lambda found: f"is {_value(found['value'])}{found['must']}{_TYPES[found['type']]}", text, count=1
+    )
+
+
 def setting_in_json(text: str) -> str:
     """Return an error text whose beginning `setting=value; ` is written as `setting is value; `."""
     return _SETTING.sub(lambda found: f"{found[1]} is {_value(found[2])}; ", text, count=1)
@@ -56,3 +92,16 @@ def _value(written: str) -> str:
     except (ValueError, SyntaxError, TypeError):
         return written
     return value if pattern == written else f'{{"regex": {value}}}'
+
+
+NOT_OVER_HTTP: Final[Mapping[str, str]] = {
+    "connection_refused": (
+        "a server that answers cannot refuse a connection. Give the client an endpoint where nothing listens, for "
+        'instance "http://127.0.0.1:1"'
+    ),
+    "connect_timeout": (
+        "a server that answers cannot be late to accept a connection. Give the client an address of no host, for "
+        'instance "http://192.0.2.1"'
+    ),
+}
+"""The functions of `reply` that the control API does not offer, and what to do in their place."""

@@ -44,9 +44,10 @@ class Suite:
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        (self.folder / "temporary").mkdir(exist_ok=True)
         path = os.pathsep.join([SCRIPTS, str(self.folder / "node_modules" / ".bin"), os.environ["PATH"]])
         return subprocess.run(
-            command,
+            [str(self.folder / "node_modules" / ".bin" / command[0]), *command[1:]] if "PATH" in environ else command,
             cwd=self.folder,
             env={**os.environ, "PATH": path, "NO_COLOR": "1", "CI": "1", "NODE_NO_WARNINGS": "1", **environ},
             capture_output=True,
@@ -247,7 +248,7 @@ def test_what_is_wrong_fails_its_own_test_in_words_of_json(suite: Suite) -> None
     assert 'with "unused": "allow".' in unused
     assert "not used" not in failed
     assert 'Open the fake with what the model answers:\n"script": [{"text": "..."}]' in swallowed
-    assert "script[0] has the unknown member \"txt\"; did you mean 'text'?" in misspelt
+    assert 'script[0] has the unknown member "txt"; did you mean "text"?' in misspelt
     assert not re.search(r"pytest|reply\.|converse\.script|converse\.always", output.replace(str(suite.folder), ""))
 
 
@@ -271,22 +272,59 @@ test("calls", async (t) => {
   await fake.close();
   await fake.calls();
 });
+
+test("awaits nothing", (t) => {
+  const fake = fakeBedrock(t) as any;
+  void fake.config;
+});
+
+test("has no context", async () => {
+  await fakeBedrock({ script: [{ text: "a" }] } as any);
+});
+
+test("has no argument", async () => {
+  await (fakeBedrock as any)();
+});
+
+test("needs none", async () => {
+  await (await fakeBedrock({}, { always: { text: "a" } })).close();
+});
 """
 
 
 def test_notes_are_printed_and_an_error_points_to_its_own_line(suite: Suite) -> None:
     suite.write("places.test.ts", PLACES)
     status, output = suite.vitest()
-    assert (status, "2 failed | 1 passed" in output) == (1, True), output
+    assert (status, "5 failed | 2 passed" in output) == (1, True), output
     assert output.count("Bedrock would refuse call 1: ") == 1, output
-    assert re.findall(r"❯ places\.test\.ts:(\d+):", output) == ["12", "18"], output
+    assert re.findall(r"❯ places\.test\.ts:(\d+):", output) == ["12", "18", "23", "27", "31"], output
+    assert "Error: await fakeBedrock(...) first: config is a member of the fake, not of its promise." in output
+    assert output.count("Error: fakeBedrock(t, body): the first argument is the test's context; it has neither ") == 2
+    assert "Unhandled" not in output
 
 
 def test_a_command_that_is_not_there_is_told(suite: Suite) -> None:
     suite.write("weather.test.ts", block_with("answers after two errors"))
     status, output = suite.vitest(CONVERSE_HARNESS="no-such-command")
     assert status == 1
-    assert "no-such-command serve did not start: spawn no-such-command ENOENT. Install it: pip install" in output
+    assert (
+        "CONVERSE_HARNESS is set to no-such-command, and there is no such file or command (spawn no-such-command "
+        f"ENOENT). It is the path of the command, without arguments, from {suite.folder}."
+    ) in output
+    suite.write("vitest.config.ts", block_with("globalSetup"))
+    status, output = suite.vitest(CONVERSE_HARNESS="npx converse-harness", TMPDIR=str(suite.folder / "temporary"))
+    assert (status, output.count("serve did not start")) == (1, 1), output
+    (suite.folder / "vitest.config.ts").unlink()
+    assert [*(suite.folder / "temporary").glob("converse-*")] == []
+    status, output = suite.vitest(CONVERSE_HARNESS="", CONVERSE_HARNESS_URL="")
+    assert status == 0, output
+    (suite.folder / "alone").mkdir()
+    (suite.folder / "alone" / "node").symlink_to(str(shutil.which("node")))
+    status, output = suite.vitest(PATH=str(suite.folder / "alone"))
+    assert (status, "serve did not start: spawn converse-harness ENOENT. Install it: pip install" in output) == (
+        1,
+        True,
+    )
     status, output = suite.vitest(CONVERSE_HARNESS="false")
     assert status == 1
     assert "false serve did not start: it ended with 1." in output
@@ -361,6 +399,10 @@ const wrong: NewFake[] = [
   { script: [{ text: "a", time: 2 }] },
   // @ts-expect-error `true` alone is no text
   { always: { text: true } },
+  // @ts-expect-error any number of calls
+  { always: { text: "a", times: 2 } },
+  // @ts-expect-error it may stay unused anyway
+  { when: [{ turn: 1, always: { throttled: true, optional: true } }] },
   // @ts-expect-error a condition that there is not
   { when: [{ modl: "*haiku*", always: { text: "a" } }] },
   // @ts-expect-error a list
