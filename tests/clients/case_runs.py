@@ -335,7 +335,8 @@ def sampled(transport: Transport) -> list[Any]:
 def answer(fake: Fake, name: str) -> None:
     """Answer as the case says, the last of its replies as often as it is asked for."""
     *first, last = CASES[name].replies
-    fake.script(*first)
+    if first:
+        fake.script(*first)
     fake.always(last)
 
 

@@ -251,7 +251,14 @@ def test_a_call_says_what_it_asked_and_what_came_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "made", [Fake(), Fake().calls, Fake().refuses("content_is_not_empty"), Fake().script(), Fake().when(turn=1)]
+    "made",
+    [
+        Fake(),
+        Fake().calls,
+        Fake().refuses("content_is_not_empty"),
+        Fake().script(reply.text("hi")),
+        Fake().when(turn=1),
+    ],
 )
 def test_only_public_names_are_listed(made: object) -> None:
     names = dir(made)

@@ -222,7 +222,8 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
     """
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise ReplyError(f"consumer_contract({unknown[0]}=...): no setting. Settings: {', '.join(SETTINGS)}.")
-    if not callable(adapter) or not takes_arguments(adapter, 1):
+    given: object = adapter
+    if not callable(given) or not takes_arguments(given, 1):
         raise ReplyError(f"consumer_contract({adapter!r}): a function that takes a Target and returns an Outcome.")
 
     def consume(self: ConsumerContract, target: Target) -> Outcome | Awaitable[Outcome]:

@@ -103,9 +103,8 @@ def _check_kinds(kinds: Any, where: str) -> None:
 def _check_errors(errors: Any, where: str) -> None:
     if not isinstance(errors, Mapping):
         raise ReplyError(f"{where}.errors = {errors!r}; a dict from your own errors to lists of names of AWS errors.")
-    errors = cast("Mapping[Any, Any]", errors)
     allowed = {*bedrock.all_errors(), OVERFLOW}
-    for key, names in errors.items():
+    for key, names in _items(errors):
         if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
             raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
         shown = key if isinstance(key, str) else key.__name__
@@ -117,6 +116,10 @@ def _check_errors(errors: Any, where: str) -> None:
             )
 
 
+def _items(given: Any) -> list[tuple[Any, Any]]:
+    return list(given.items())
+
+
 def _check_known(contract: type[Any], where: str) -> None:
     known: Any = contract.known
     if not isinstance(known, Mapping):
@@ -124,7 +127,7 @@ def _check_known(contract: type[Any], where: str) -> None:
             f'{where}.known = {known!r}; a dict from cases and properties to reasons, such as {{"cut_off": "why"}}.'
         )
     names = {*contract.cases(), *PROPERTIES}
-    for name, reason in cast("Mapping[Any, Any]", known).items():
+    for name, reason in _items(known):
         if name not in names:
             try:
                 case = CASES[name]

@@ -130,7 +130,8 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
         fake.script(*replies)
         fake.always(follow_up)
         return
-    fake.script(*first)
+    if first:
+        fake.script(*first)
 
     def again(call: Call) -> Reply:
         return follow_up if call.tool_results else last.times(1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock, reply
-from converse_harness.bedrock.findings import is_array
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Queue
@@ -383,6 +383,6 @@ NOT_ENDLESS: Final[Mapping[str, str]] = {
 def _endless(value: object, path: str) -> Made:
     """Read the reply of `always`. Raises ControlRefused."""
     for name, why in NOT_ENDLESS.items():
-        if isinstance(value, dict) and name in value:
+        if is_object(value) and name in value:
             raise ControlRefused(f'{path} has "{name}": {why}. Leave out "{name}".')
     return read_reply(value, path)
