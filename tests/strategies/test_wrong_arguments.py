@@ -21,8 +21,8 @@ MESSAGE = {"role": "assistant", "content": [{"text": "Hi"}]}
 NEEDED: dict[str, Any] = {"schema": SCHEMA, "spec": TOOL, "message": MESSAGE}
 """Arguments without which a function cannot be called."""
 
-NO_STRATEGY = (5, "x", ["x"], object())
-NO_NAMES: tuple[Any, ...] = (5, "text", [], ["no such thing"], [1], object())
+NO_STRATEGY = (5, "x", ["x"], range(2))
+NO_NAMES: tuple[Any, ...] = (5, "text", [], ["no such thing"], [1], 1.5)
 NO_COUNT = (-1, 1.5, "x", None, True)
 WRONG: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("texts", "messages", "model_ids"), (*NO_STRATEGY, st.integers(), st.just(None))),
