@@ -44,7 +44,7 @@ def replies(
     >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
     <Reply text "">
     """
-    if draw(_OF_FOUR):
+    if draw(_OF_FOUR) < 3:
         events = stream_events(
             kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
         )

@@ -284,7 +284,7 @@ def test_a_property_prints_the_answer_to_paste(pytester: pytest.Pytester) -> Non
     scope: dict[str, object] = {}
     exec("from converse_harness import reply\nanswer = (" + code + ")", scope)
     assert isinstance(answer := scope["answer"], Reply)
-    assert answer.summary == 'text ""'
+    assert answer.summary == "3 events"
 
 
 SECRET = "AKIA" + "Q7EXAMPLEKEYABCD"

@@ -224,9 +224,7 @@ def shortens_when_the_stream_says_so(ask: Callable[[], str]) -> None:
 
 LESSONS: Final[Lessons] = {
     "only the last of parallel tools is kept": ContractLesson(keeps_one_tool, {"tool_parallel": "lost"}),
-    "blocks are told apart by their order": ContractLesson(
-        tells_blocks_by_their_order, {"tool_interleaved": "lost"}
-    ),
+    "blocks are told apart by their order": ContractLesson(tells_blocks_by_their_order, {"tool_interleaved": "lost"}),
     "a malformed tool use is called a stop": ContractLesson(
         calls_every_other_end_a_stop, {"stop_malformed_tool_use": "silent success"}
     ),
