@@ -27,7 +27,7 @@ def cached(function: Callable[P, Made]) -> Callable[P, Made]:
 
     Building a strategy takes longer than drawing from it. Calls with an unhashable argument are not cached.
     """
-    remembered: Callable[..., Made] = lru_cache(maxsize=512)(function)
+    remembered: Callable[..., Made] = lru_cache(maxsize=512, typed=True)(function)  # True is not 1
 
     @wraps(function)
     def build(*args: P.args, **kwargs: P.kwargs) -> Made:

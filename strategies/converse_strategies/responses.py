@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock, reply
 from converse_harness.bedrock.guardrails import in_json
@@ -48,7 +49,10 @@ def replies(
         events = stream_events(
             kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
         )
-        return reply.events(draw(events))
+        try:
+            return reply.events(draw(events))
+        except InvalidArgument as error:  # in the words of the function that was called
+            raise InvalidArgument(str(error).replace("stream_events(", "replies(", 1)) from None
     wanted = chosen("replies", "kinds", kinds, streamable())
     content = draw(contents(wanted, texts, 1, max_blocks))
     options = read_options(draw, draw(_TAILS))

@@ -164,7 +164,8 @@ def test_a_mistake_of_the_adapter_is_told_once(pytester: pytest.Pytester) -> Non
     assert set(outcomes(pytester).values()) == {"error"}
     assert len(outcomes(pytester)) == 4
     text = result.stdout.str()
-    assert text.count("Aim it at https://bedrock-runtime") == 1
+    told = text[: text.index("short test summary")]  # which is not cut under CI
+    assert told.count("Aim it at https://bedrock-runtime") == 1
     assert text.count("ReplyError, as in text_basic: target.url: ") >= 3
     assert len(result.outlines) < 150
 
