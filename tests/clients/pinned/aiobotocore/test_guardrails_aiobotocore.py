@@ -23,16 +23,15 @@ def test_a_blocked_stream_and_apply_guardrail() -> None:
             )
             events = [event async for event in answer["stream"]]
             content = [{"text": {"text": "hello"}}]
-            verdicts = [await client.apply_guardrail(**GUARDRAIL, source="INPUT", content=content) for _ in range(2)]
+            verdicts = [await client.apply_guardrail(**GUARDRAIL, source="INPUT", content=content)]
             return events, verdicts
 
     with fake_converse(reply.guardrail_blocked("No.")) as fake:
         fake.when(operation="ApplyGuardrail").script(reply.guardrail_masked("I am {NAME}."))
-        events, (masked, passed) = asyncio.run(ask())
+        events, (masked,) = asyncio.run(ask())
     (assessment,) = events[-1]["metadata"]["trace"]["guardrail"]["inputAssessment"].values()
     assert assessment["topicPolicy"]["topics"][0]["detected"] is True
     assert [event["messageStop"]["stopReason"] for event in events if "messageStop" in event] == [
         "guardrail_intervened"
     ]
     assert (masked["action"], masked["outputs"]) == ("GUARDRAIL_INTERVENED", [{"text": "I am {NAME}."}])
-    assert (passed["action"], passed["outputs"]) == ("NONE", [])
