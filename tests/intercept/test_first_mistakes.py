@@ -91,13 +91,13 @@ def test_calls_of_an_operation_that_did_not_arrive() -> None:
         fake.script(reply.text("a"))
         ask()
         with pytest.raises(IndexError) as raised:
-            _ = fake.calls.of("CountTokens").last
+            _ = fake.calls.of("ApplyGuardrail").last
         assert (
             str(raised.value)
-            == "calls.of('CountTokens').last: no CountTokens call arrived. Calls so far: Converse (1)."
+            == "calls.of('ApplyGuardrail').last: no ApplyGuardrail call arrived. Calls so far: Converse (1)."
         )
-        with pytest.raises(IndexError, match=r"^calls.of\('CountTokens'\)\[0\]: no CountTokens call arrived\. "):
-            fake.calls.of("CountTokens")[0]
+        with pytest.raises(IndexError, match=r"^calls.of\('ApplyGuardrail'\)\[0\]: no ApplyGuardrail call arrived\. "):
+            fake.calls.of("ApplyGuardrail")[0]
         with pytest.raises(IndexError, match=r"^calls\[1\]: there is 1 call: calls\[0\]\.$"):
             fake.calls[1]
         with pytest.raises(IndexError, match=r"^calls.of\('Converse'\)\[1\]: there is 1 call: "):

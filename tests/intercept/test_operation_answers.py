@@ -221,7 +221,7 @@ def test_where_no_condition_matches_the_nearest_comes_first() -> None:
     def write(fake: Fake) -> None:
         fake.when(operation="InvokeModel", model="cohere.*", turn=2).always(vector(1))
         fake.when(operation="InvokeModel", model="amazon.titan").always(vector(2))
-        fake.when(operation="CountTokens").always({"inputTokens": 3})
+        fake.when(operation="ApplyGuardrail").always(reply.throttled())
 
     said = problem(write)
     assert said.startswith("call 1, InvokeModel, has no answer: no condition matches.")

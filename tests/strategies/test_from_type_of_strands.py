@@ -16,6 +16,9 @@ from tests.profiles import examples
 
 SUBJECTS = ("citations", "content", "event_loop", "guardrails", "media", "streaming", "tools")
 
+NOT_REQUIRED = {"GuardContentText": {"qualifiers"}}
+"""Members that older versions of strands require, and AWS does not."""
+
 
 def typed_dicts() -> Iterator[Any]:
     for subject in SUBJECTS:
@@ -31,7 +34,7 @@ def test_a_typed_dict_of_strands_is_drawn(kind: Any) -> None:
     @settings(max_examples=examples(0.25), suppress_health_check=[HealthCheck.too_slow])
     @given(value=st.from_type(kind))
     def drawn(value: dict[str, Any]) -> None:
-        assert set(value) >= kind.__required_keys__
+        assert set(value) >= kind.__required_keys__ - NOT_REQUIRED.get(kind.__name__, set())
 
     drawn()
 

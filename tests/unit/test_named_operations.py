@@ -99,7 +99,9 @@ if HAS_COUNT_TOKENS:
 else:
 
     def test_an_older_model_says_that_it_lacks_the_operation() -> None:
-        with pytest.raises(ReplyError, match=r"^botocore 1\.\S+ has no operation 'CountTokens' in its model of bed"):
+        with pytest.raises(
+            ReplyError, match=r"^when\(operation='CountTokens'\): botocore 1\.\S+ has no operation 'CountTokens'"
+        ):
             Fake().when(operation="CountTokens")
 
 
