@@ -84,7 +84,7 @@ def stream_errors(
 
     >>> from hypothesis import find
     >>> find(stream_errors(names=["throttlingException"]), lambda answer: True).summary
-    '3 events, throttlingException after 0 events'
+    'text "", throttlingException after 0 events'
     """
     known = (*bedrock.stream_exceptions(), *_UNMODELLED)
     name = draw(sampled(chosen("stream_errors", "names", names, known)))
@@ -180,7 +180,7 @@ def faulty_replies(
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)
     >>> case.reply, case.unmodified
-    (<Reply 3 events, reset after 0 events>, <Reply 3 events>)
+    (<Reply text "", reset after 0 events>, <Reply text "">)
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)

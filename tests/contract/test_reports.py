@@ -285,7 +285,7 @@ def test_a_property_prints_the_answer_to_paste(pytester: pytest.Pytester) -> Non
     scope: dict[str, object] = {}
     exec("from converse_harness import reply\nanswer = (" + code + ")", scope)
     assert isinstance(answer := scope["answer"], Reply)
-    assert answer.summary == "3 events"
+    assert answer.summary == 'text ""'
 
 
 SECRET = "AKIA" + "Q7EXAMPLEKEYABCD"
