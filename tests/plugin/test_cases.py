@@ -217,6 +217,21 @@ def test_a_name_that_is_none_and_a_fixture_asked_for_too_late(project: pytest.Py
     )
 
 
+def test_names_of_cases_need_indirect(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("converse_each_case", ["throttle_mid"])
+        def test_wrong(converse_each_case):
+            pass
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["Add `indirect=True`: @pytest.mark.parametrize(*"])
+
+
 def test_a_fixture_of_the_test_s_own_may_ask_for_it_or_replace_it(project: pytest.Pytester) -> None:
     project.makepyfile(
         test_ask="""

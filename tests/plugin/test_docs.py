@@ -56,6 +56,7 @@ def test_a_section_has_what_is_below_it_and_a_comment_in_code_is_no_heading() ->
         ("throttle_mid", "cases#", "| `throttle_mid` | After part of the text comes throttlingException. |"),
         ("throttled", "cases#", "| `throttled` |"),
         ("throttling", "trouble#throttling-and-retries", "## Throttling and retries"),
+        ("on_operation", "scripting#answers-in-order", "`on_operation` takes answers in order"),
     ],
 )
 def test_a_name_that_is_no_page_leads_to_its_row(

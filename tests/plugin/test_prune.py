@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -77,6 +78,20 @@ def test_what_no_test_uses_is_printed_and_removed(folder: Path, capsys: pytest.C
     assert files(folder) == USED
     assert prune(capsys, "--yes") == ["Nothing to remove."]
     assert files(folder) == USED
+
+
+def test_a_file_that_cannot_be_removed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert prune(capsys, "--yes", code=1)[0].endswith(
+        "old.jsonl: Permission denied; what stands before it in the list above was removed. Mend this, and run the "
+        "command again."
+    )
+    assert files(folder) == ALL
 
 
 def test_the_list_of_another_run(folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester) -> None:

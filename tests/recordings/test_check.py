@@ -237,7 +237,7 @@ def test_it_runs_as_a_command_and_is_plain_in_a_pipe(folder: Path) -> None:
     done = subprocess.run([COMMAND, "check", "x.jsonl"], capture_output=True, text=True, check=False, cwd=folder)
     assert (done.returncode, done.stderr) == (1, "")
     assert "\033" not in done.stdout
-    assert done.stdout.startswith("x.jsonl:4: illegal: The stream ends where no block is open after 1 events.")
+    assert done.stdout.startswith("x.jsonl:4: illegal: The stream ends where no block is open after 1 event.")
 
 
 def test_every_sort_has_a_meaning() -> None:

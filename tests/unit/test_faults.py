@@ -439,7 +439,7 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         faults.no_block_stop,
         {},
         (
-            'broken(no_block_stop): text "one", throttlingException after 1 events: break the order first, then say '
+            'broken(no_block_stop): text "one", throttlingException after 1 event: break the order first, then say '
             "how it fails."
         ),
     ),

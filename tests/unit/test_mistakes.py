@@ -81,6 +81,7 @@ def test_a_case_is_checked_as_its_replies_are() -> None:
 
 MISTAKES: Final[Mapping[str, tuple[Callable[[], object], str]]] = {
     "text": (lambda: new().script("hi"), "script(): 'hi' is not a reply. .+ For the model's text: reply.text('hi')."),
+    "case": (lambda: new().script("throttle_mid"), " For a case of the catalogue: cases.throttle_mid."),
     "list": (lambda: new().script([ok, ok]), "script(): .+ write a star before the list, *replies."),
     "function": (lambda: new().script(reply.text), "script(): reply.text is a function that makes a reply. Call it: "),
     "of failures": (lambda: new(reply.throttled), "reply.throttled is a function that makes a reply. Call it: "),

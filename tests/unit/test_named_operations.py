@@ -93,7 +93,7 @@ if HAS_COUNT_TOKENS:
             with pytest.raises(ReplyError, match=r"text \"hi\" cannot answer CountTokens: .* give the output"):
                 write(reply.text("hi"))
         broken = reply.text("hi").fails_after(1, "throttlingException")
-        with pytest.raises(ReplyError, match=r"text \"hi\", throttlingException after 1 events cannot answer Count"):
+        with pytest.raises(ReplyError, match=r"text \"hi\", throttlingException after 1 event cannot answer Count"):
             when.script(broken)
 
 else:

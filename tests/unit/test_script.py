@@ -242,6 +242,15 @@ def test_the_handle_ends_the_replies_time() -> None:
     assert ask(fake) == 'text "always"'
 
 
+def test_a_call_after_the_block_of_its_replies() -> None:
+    fake = Fake()
+    with fake.script(reply.text("a")):
+        ask(fake)
+    message = refusal(fake)
+    assert message.startswith("call 2 has no reply: the `with` block of its replies has ended.\n\narrived   ")
+    assert "Move the call into the block" in message
+
+
 def test_a_failing_block_keeps_its_own_error() -> None:
     with pytest.raises(KeyError), Fake().script(reply.text("a")):
         raise KeyError
@@ -309,7 +318,7 @@ def test_what_was_let_go_is_said_where_calls_are_listed() -> None:
         f'13. Converse {NOVA}, 1 message, last: text "12"',
     ]
     assert (
-        "used by calls 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, ... 62, 38 left"
+        "used by calls 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, ... 62, 38 more calls expected"
         in message
     )
     whole = Fake(reply.text("hi").times(100))

@@ -62,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
         return 0
     page, _, section = given.page.partition("#")
     if page and page not in page_names() and not (section or given.section):
-        found = places_of(page)
+        found = places_of(page) or sections_with(page)
         for place, line in found:
             printer.say(f"{printer.styled(f'converse-harness docs {place}', BOLD)}\n{line}\n")
         if found:
@@ -114,6 +114,22 @@ def places_of(name: str) -> list[tuple[str, str]]:
                 section = [each for each in found if each.line < number][-1]
                 places.append((f"{page}#{section.slug}", line))
     return places
+
+
+def sections_with(word: str) -> list[tuple[str, str]]:
+    """Return the sections whose own lines contain a word, as pairs of `page#slug` and the first such line."""
+    wanted = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    places: dict[str, str] = {}
+    for page in page_names():
+        if page.partition("/")[0] == "matrix":
+            continue
+        lines = read_page(page)
+        found = headings(lines)
+        for number, line in enumerate(lines):
+            if wanted.search(line):
+                section = [each for each in found if each.line <= number][-1]
+                places.setdefault(f"{page}#{section.slug}", line)
+    return [*places.items()]
 
 
 def section_of(page: str, lines: list[str], slug: str) -> list[str]:

@@ -92,10 +92,16 @@ def run(given: argparse.Namespace) -> int:
     if given.dry_run or not (given.yes or _agrees(what)):
         printer.say(f"Nothing was removed; --yes removes {what}.")
         return 0
-    for path in plan.files:
-        remove_recording(path, use.folder)
-    for path, lines in plan.lines.items():
-        remove_exchanges(path, lines)
+    try:
+        for path in plan.files:
+            remove_recording(path, use.folder)
+        for path, lines in plan.lines.items():
+            remove_exchanges(path, lines)
+    except OSError as error:
+        raise CommandFailed(
+            f"{error.filename}: {error.strerror or error}; what stands before it in the list above was removed. Mend "
+            "this, and run the command again."
+        ) from error
     printer.say(f"Removed {what}.")
     return 0
 

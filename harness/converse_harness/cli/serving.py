@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, plain
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, counted, plain
 from converse_harness.endpoint.call import Call
 from converse_harness.reply.body import shorten
 from converse_harness.server.control import FAKES
@@ -107,7 +107,8 @@ def _call_line(id: str, call: Call) -> str:
         answered = _cut(_refused(call), _REFUSAL)
     else:
         answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
-    counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
+    streams = call.operation == "ConverseStream" and call.status == 200
+    counts = counted(len(call.events), "event") if streams else ""
     taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:

@@ -40,6 +40,11 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
         f'Nothing is scripted. Open the fake with what the model answers:\n"script": [{{"text": "..."}}]{_IN_JSON}',
     ),
+    "block ended": Advice(
+        "Replies of `with converse.script(...):` answer only the calls inside the block. Move the call into the block, or\n"
+        "script the replies without `with`.   More: converse-harness docs scripting replies-in-order",
+        f'The replies were removed. Open the fake with what the model answers:\n"script": [{{"text": "..."}}]{_IN_JSON}',
+    ),
     "tool loop": Advice(
         "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
         'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
@@ -123,7 +128,9 @@ def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
         return _unexpected_operation(script, call, [slot for queue in queues for slot in queue.slots])
     queues = queues or script.recordings
     slots = [slot for queue in queues for slot in queue.slots]
-    if not slots:
+    if not slots and script.ended:
+        first, advice = f"call {call.number} has no reply: the `with` block of its replies has ended.", "block ended"
+    elif not slots:
         first, advice = f"call {call.number} has no reply: nothing is scripted.", "nothing scripted"
     elif queues[0].condition and not script.ordered.slots and not any(slot.used_by for slot in slots):
         first, advice = f"call {call.number} has no reply: no condition matches.", "no condition met"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
@@ -33,6 +34,9 @@ Responder = Answering | Situation
 
 _FUNCTIONS: Final = "converse_harness.reply"
 """The functions of this package make replies, so none of them is a function of the call."""
+
+_CASE_NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
+"""Matches a text that is likely the name of a case. The catalogue itself stands above this module."""
 
 
 def each_reply(responders: Iterable[object]) -> Iterator[object]:
@@ -93,7 +97,8 @@ def check_responder(responder: Any, before: str) -> None:
 
 def _instead(given: object) -> str:
     if isinstance(given, str):
-        return f" For the model's text: reply.text({shown(given)})."
+        case = f" For a case of the catalogue: cases.{given}." if _CASE_NAME.fullmatch(given) else ""
+        return f" For the model's text: reply.text({shown(given)}).{case}"
     if isinstance(given, Mapping):
         members = cast("Mapping[object, object]", given)
         if "output" in members:

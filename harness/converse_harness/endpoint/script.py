@@ -226,6 +226,8 @@ class Script:
         self.recordings: list[Queue] = []
         self.ordered = Queue("script")
         self.fallback = Queue(_FALLBACK, title=_FALLBACK)
+        self.ended = 0
+        """The number of replies whose `with` block ended; they answer no more calls."""
         self.operations: dict[str, tuple[Queue, Queue]] = {}
         """The queues of `on_operation` for each operation: answers in order, and the one for all other calls."""
 
@@ -371,4 +373,7 @@ def _used(slot: Slot) -> str:
     numbers = [str(each) for each in slot.used_by]
     calls = ", ".join([*numbers[:_SHOWN], f"... {numbers[-1]}"] if len(numbers) > _SHOWN + 1 else numbers)
     used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
-    return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used
+    if not slot.unused or slot.uses is None:
+        return used
+    more = slot.uses - len(slot.used_by)
+    return f"{used}, {more} more call{'s' * (more > 1)} expected"

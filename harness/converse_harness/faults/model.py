@@ -119,7 +119,7 @@ class FaultPlacement:
             case "whole answer":
                 return self.fault.name
             case _:
-                return f"{self.fault.name} after {self.after} events"
+                return f"{self.fault.name} after {self.after} event{'s' * (self.after != 1)}"
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:

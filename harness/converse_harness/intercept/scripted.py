@@ -53,6 +53,7 @@ class Scripted:
             unused = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else None
             for queue in self._queues:
                 queue.remove(self._slots)
+            self._endpoint.script.ended += len(self._slots)
         if unused is not None and error is None:
             raise unused
 

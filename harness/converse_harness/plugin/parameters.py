@@ -31,6 +31,10 @@ _NOT_COLLECTED: Final = """\
 It runs a test once for each {one}, so it must be an argument of the test, or of a fixture that is one.
 The {values} alone: {where}"""
 
+_NOT_INDIRECT: Final = f"""\
+`{_CASE}` is parametrized with names of cases, which would reach the test as texts.
+Add `indirect=True`: @pytest.mark.parametrize("{_CASE}", ["throttle_mid"], indirect=True)"""
+
 _SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
@@ -43,6 +47,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
     A parameter or a fixture of the user with the same name takes precedence.
     """
+    _check_indirect(metafunc)
     for fixture, names in _NAMES.items():
         if fixture in metafunc.fixturenames and not _has_parameter(metafunc, fixture) and _is_ours(metafunc, fixture):
             metafunc.parametrize(fixture, [*names()], indirect=True, scope=_scope(metafunc, fixture))
@@ -55,6 +60,14 @@ def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
         if fixture in ([each.strip() for each in names.split(",")] if isinstance(names, str) else names):
             return True
     return False
+
+
+def _check_indirect(metafunc: pytest.Metafunc) -> None:
+    """Fail the collection if the marker would give a test the names of cases in place of the cases."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        argument, values, *_ = (*mark.args, (), ())
+        if argument == _CASE and not mark.kwargs.get("indirect") and any(isinstance(each, str) for each in values):
+            pytest.fail(_NOT_INDIRECT, pytrace=False)
 
 
 def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:

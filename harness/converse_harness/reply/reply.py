@@ -339,7 +339,8 @@ class Reply:
         else:
             parts = [summarize_body(self.body)]
             if self.failure is not None:
-                parts.append(f"{self.failure.name} after {self.failure.after} events")
+                after = self.failure.after
+                parts.append(f"{self.failure.name} after {after} event{'s' * (after != 1)}")
             parts += [placement.summary for placement in self.placements]
         if self.uses > 1:
             parts.append(f"{self.uses} times")

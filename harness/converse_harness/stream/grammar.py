@@ -206,7 +206,8 @@ class StreamOrder:
         """Raise StreamOrderError unless the stream is complete or ended by an exception frame."""
         if self.state not in (FINISHED, FAILED):
             raise StreamOrderError(
-                f"The stream ends {self._where()} after {self.position} events. Legal there: {self._legal()}."
+                f"The stream ends {self._where()} after {self.position} event{'s' * (self.position != 1)}. "
+                f"Legal there: {self._legal()}."
             )
 
     def _check_index(self, event: Mapping[str, Any]) -> None:
