@@ -317,10 +317,8 @@ def test_what_was_let_go_is_said_where_calls_are_listed() -> None:
         "and 10 more before these",
         f'13. Converse {NOVA}, 1 message, last: text "12"',
     ]
-    assert (
-        "used by calls 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, ... 62, 38 more calls expected"
-        in message
-    )
+    assert "used by calls 1, 2, 3, 4, 5, " in message
+    assert ", 18, 19, 20, ... 62, 38 more calls expected" in message
     whole = Fake(reply.text("hi").times(100))
     ask(whole)
     assert "let go" not in whole.transcript
