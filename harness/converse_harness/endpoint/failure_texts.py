@@ -43,7 +43,7 @@ _ADVICE: Final[Mapping[str, Advice]] = {
     "block ended": Advice(
         "Replies of `with converse.script(...):` answer only the calls inside the block. Move the call into the\n"
         "block, or script the replies without `with`.   More: converse-harness docs scripting replies-in-order",
-        f'Its replies were removed. Open the fake with what the model answers:\n"script": [{{"text": "..."}}]{_IN_JSON}',
+        f'The replies were removed. Open a fake with what the model answers:\n"script": [{{"text": "..."}}]{_IN_JSON}',
     ),
     "tool loop": Advice(
         "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
