@@ -38,5 +38,5 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_a_broken_link_is_found() -> None:
-    text = "[a](rules.md#notes) [b](rules.md#note) [c](none.md) [d](#what-is-stopped) `[e](no.md)`\n```\n[f](no.md)\n```"
+    text = "[a](rules.md#notes) [b](rules.md#note) [c](none.md) [d](#what-is-stopped) `[e](n)`\n```\n[f](no.md)\n```"
     assert broken(ROOT / "docs" / "guard.md", text) == ["none.md#", "rules.md#note"]
