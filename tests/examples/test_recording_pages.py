@@ -57,9 +57,9 @@ def secrets() -> Iterator[Row]:
     """What is looked for, by how it is found."""
     yield "found", "kinds"
     found: dict[str, dict[str, None]] = {
-        "where it is expected, and nobody is told": {},
-        "wherever it stands": {},
-        "beside the name of whom it is for, as in `COHERE_API_KEY=...`": {},
+        "where it is expected; it is masked without a warning": {},
+        "anywhere": {},
+        "next to the name of its service, as in `COHERE_API_KEY=...`": {},
     }
     expected, anywhere, beside = found.values()
     for kind in SECRETS:

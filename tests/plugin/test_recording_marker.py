@@ -22,7 +22,7 @@ def test_recorded_once_and_replayed_without_network_and_keys(upstream: Upstream)
     recorded.assert_outcomes(passed=1)
     recorded.stdout.fnmatch_lines(
         [
-            "converse-harness: --converse-record=once (record what has no file yet, play what has one)",
+            "converse-harness: --converse-record=once (record if there is no file yet, otherwise play the file)",
             "converse-harness: wrote recordings/test_a/test_trip.jsonl (2 exchanges)",
         ]
     )
@@ -166,7 +166,7 @@ def test_the_mode_of_the_ini_file_and_its_spelling(upstream: Upstream) -> None:
     upstream.project.makepyfile("def test_it(): pass")
     upstream.project.makeini("[pytest]\nconverse_record = new_episodes")
     upstream.project.runpytest().stdout.fnmatch_lines(
-        ["converse-harness: converse_record = new_episodes (play what matches, record the rest and keep what was *)"]
+        ["converse-harness: converse_record = new_episodes (play the calls that match, record the others, keep *)"]
     )
     upstream.project.runpytest("--converse-record=none").stdout.no_fnmatch_line("converse-harness*")
     upstream.project.makeini("[pytest]\nconverse_record = always")

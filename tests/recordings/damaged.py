@@ -300,15 +300,12 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "nothing after a call": (
         text(HEADER, CALL),
         2,
-        (
-            "the file ends after this line; after a call comes the head of an answer or a failure in "
-            "the place of an answer."
-        ),
+        ("the file ends after this line; after a call comes the head of an answer or a failure instead of an answer."),
     ),
     "a call after a call": (
         text(HEADER, CALL, SECOND, REFUSED),
         3,
-        ("this line is a call; after a call comes the head of an answer or a failure in the place of an answer."),
+        ("this line is a call; after a call comes the head of an answer or a failure instead of an answer."),
     ),
     "event first": (
         text(HEADER, START),
@@ -318,10 +315,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "status misspelt": (
         stream(3, {"t": 1, "staus": 200}),
         3,
-        (
-            "this line is an event, staus; after a call comes the head of an answer or a failure in "
-            "the place of an answer."
-        ),
+        ("this line is an event, staus; after a call comes the head of an answer or a failure instead of an answer."),
     ),
     "a part that is not there": (
         in_parts(13, {**GOING_ON, "parts": ["message 3"]}),
@@ -402,7 +396,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "no time": (
         stream(3, without("t", HEAD)),
         3,
-        '"t" is missing: milliseconds from the request to this.',
+        '"t" is missing: milliseconds from the request to the data of this line.',
     ),
     "a key misspelt": (
         stream(3, {**HEAD, "requestid": "x"}),
@@ -416,24 +410,24 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         stream(3, {**HEAD, "headers": {"a b": "c"}}),
         3,
         (
-            '"headers" is {"a b": "c"}; it must be an object with the values of HTTP headers, null '
-            "for one that was not there."
+            '"headers" is {"a b": "c"}; it must be an object with the values of HTTP headers; null '
+            "for a header that was not sent."
         ),
     ),
     "two headers in one": (
         stream(3, {**HEAD, "headers": {"a": "c\r\nd: e"}}),
         3,
         (
-            '"headers" is {"a": "c\\r\\nd: e"}; it must be an object with the values of HTTP headers, '
-            "null for one that was not there."
+            '"headers" is {"a": "c\\r\\nd: e"}; it must be an object with the values of HTTP headers; '
+            "null for a header that was not sent."
         ),
     ),
     "a header that is a number": (
         stream(3, {**HEAD, "headers": {"a": 5}}),
         3,
         (
-            '"headers" is {"a": 5}; it must be an object with the values of HTTP headers, null for '
-            "one that was not there."
+            '"headers" is {"a": 5}; it must be an object with the values of HTTP headers; null for '
+            "a header that was not sent."
         ),
     ),
     "an error's name": (
@@ -454,7 +448,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "half a character": (
         text(HEADER, CALL, {**THROTTLED, "body": "X"}).replace('"X"', '"\\ud800"'),
         3,
-        '"body" is "\\ud800"; it must be JSON without half a character.',
+        '"body" is "\\ud800"; it must be JSON without half of a surrogate pair.',
     ),
     "two heads": (
         stream(4, HEAD, START),
@@ -476,14 +470,14 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         text(HEADER, CALL, REFUSED, START),
         4,
         (
-            "this line is an event, messageStart; after a failure in the place of an answer comes a call or a part of "
+            "this line is an event, messageStart; after a failure instead of an answer comes a call or a part of "
             "requests."
         ),
     ),
     "an end after a failure": (
         text(HEADER, CALL, REFUSED, {"t": 5, "end": "stalled"}),
         4,
-        "this line is a bad end; after a failure in the place of an answer comes a call or a part of requests.",
+        "this line is a bad end; after a failure instead of an answer comes a call or a part of requests.",
     ),
     "status and failure": (
         text(HEADER, CALL, {**REFUSED, "status": 200}),
@@ -506,7 +500,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "an end without time": (
         text(*STREAM[:5], {"end": "stalled"}),
         6,
-        '"t" is missing: milliseconds from the request to this.',
+        '"t" is missing: milliseconds from the request to the data of this line.',
     ),
     "padding too long": (
         stream(4, {**START, "p": 63}),

@@ -110,7 +110,7 @@ def test_findings_as_json(capsys: pytest.CaptureFixture[str]) -> None:
             "line": 2,
             "sort": "format",
             "text": (
-                "the file ends after this line; after a call comes the head of an answer or a failure in the place of "
+                "the file ends after this line; after a call comes the head of an answer or a failure instead of "
                 "an answer."
             ),
         }

@@ -19,10 +19,10 @@ FAILED_SUFFIX: Final = ".failed.jsonl"
 Mode = Literal["none", "once", "new_episodes", "all"]
 
 MODES: Final[Mapping[Mode, str]] = {
-    "none": "play what was recorded, never ask the network",
-    "once": "record what has no file yet, play what has one",
-    "new_episodes": "play what matches, record the rest and keep what was there",
-    "all": "record everything anew",
+    "none": "play recordings, never use the network",
+    "once": "record if there is no file yet, otherwise play the file",
+    "new_episodes": "play the calls that match, record the others, keep what was recorded before",
+    "all": "record everything again",
 }
 """Record mode -> its description. The modes are those of vcrpy; the first one is the default in pytest."""
 
@@ -30,16 +30,16 @@ INLINE: Final = "inline"
 
 TEST_MODES: Final[Mapping[str, str]] = {
     **{str(mode): meaning for mode, meaning in MODES.items()},
-    INLINE: "record what has no file yet, and write the replies into the test as `converse.script(...)`",
+    INLINE: "record if there is no file yet, and write the replies into the test as `converse.script(...)`",
 }
 """Record mode of pytest -> its description. `inline` edits tests, so it is for tests alone."""
 
 Failed = Literal["aside", "write", "drop"]
 
 FAILED: Final[Mapping[Failed, str]] = {
-    "aside": f"put it beside the recording, as NAME{FAILED_SUFFIX}",
-    "write": "write it as if the test had passed",
-    "drop": "forget it",
+    "aside": f"write it beside the recording, as NAME{FAILED_SUFFIX}",
+    "write": "write it as the recording, as if the test had passed",
+    "drop": "discard it",
 }
 """Way to treat a failed test's recording -> its description. The first one is the default."""
 

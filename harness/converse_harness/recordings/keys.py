@@ -131,11 +131,11 @@ TYPES: Final[Mapping[str, Type]] = {
     "base64": Type("a text in base64", _is_base64),
     "object": Type("an object", _is_a(dict)),
     "JSON": Type("any JSON", _is_a(object)),
-    "body": Type("JSON without half a character", _is_json),
+    "body": Type("JSON without half of a surrogate pair", _is_json),
     "header": Type("the value of an HTTP header", is_header),
     "sent": Type("an object with the values of HTTP headers", partial(_are_headers, absent=False)),
     "headers": Type(
-        "an object with the values of HTTP headers, null for one that was not there",
+        "an object with the values of HTTP headers; null for a header that was not sent",
         partial(_are_headers, absent=True),
     ),
     "error": Type("the name of an error", _like(ERROR_NAME)),
@@ -152,23 +152,23 @@ class LineKind(NamedTuple):
     keys: Mapping[str, Key]
 
 
-_T: Final = Key("milliseconds", "milliseconds from the request to this", required=True)
+_T: Final = Key("milliseconds", "milliseconds from the request to the data of this line", required=True)
 
 KINDS: Final[Mapping[str, LineKind]] = {
     "header": LineKind(
         "the header of a file",
         {
-            "format": Key("format", "that it is a recording", required=True),
+            "format": Key("format", "marks the file as a recording", required=True),
             "version": Key("number", "the version of the format", required=True),
             "recorded": Key("text", "when it was recorded, in UTC"),
-            "by": Key("text", "what wrote it"),
-            "botocore": Key("text", "the botocore whose model its answers were held to"),
+            "by": Key("text", "the program that wrote it"),
+            "botocore": Key("text", "the version of botocore whose model its answers were checked against"),
         },
     ),
     "part": LineKind(
         "a part of requests",
         {
-            "part": Key("part", "its name, by which calls have it: what it is and a number", required=True),
+            "part": Key("part", "the name that calls use for the part: its kind and a number", required=True),
             "is": Key("JSON", "the part itself", required=True),
         },
     ),
@@ -176,17 +176,17 @@ KINDS: Final[Mapping[str, LineKind]] = {
         "a call",
         {
             "call": Key("number", "the number of the call, from 1", required=True),
-            "operation": Key("name", "the operation of AWS; beside it the labels of its path, modelId for instance"),
-            "method": Key("name", "the HTTP method, where it is no operation that is known"),
-            "path": Key("name", "the path as it was sent, where it is no operation that is known"),
+            "operation": Key("name", "the operation of AWS; the labels of its path are further keys, such as modelId"),
+            "method": Key("name", "the HTTP method, if the operation is not known"),
+            "path": Key("name", "the path as it was sent, if the operation is not known"),
             "query": Key("text", "the query as it was sent"),
-            "headers": Key("sent", "the request headers that say what is asked, x-amzn-bedrock-*"),
-            "faults": Key("texts", "what is illegal in the answer and meant; without it an illegal answer is refused"),
-            "masked": Key("texts", "where a secret was that nobody expects there, and of what kind; it is *** now"),
-            "parts": Key("parts", "what of the request stands elsewhere; messages and answers, in their order"),
-            "request": Key("JSON", "the body of the request, or what is left of it, where it is JSON"),
-            "requestText": Key("text", "the body of the request, where it is another text"),
-            "requestBase64": Key("base64", "the body of the request, where it is no text"),
+            "headers": Key("sent", "the request headers x-amzn-bedrock-*; no others are kept"),
+            "faults": Key("texts", "what is illegal in the answer on purpose; otherwise an illegal answer is refused"),
+            "masked": Key("texts", "where an unexpected secret was replaced by ***, and its kind"),
+            "parts": Key("parts", "the parts of the request that are on other lines, messages in their order"),
+            "request": Key("JSON", "the body of the request, without its parts, if it is JSON"),
+            "requestText": Key("text", "the body of the request, if it is another text"),
+            "requestBase64": Key("base64", "the body of the request, if it is not text"),
         },
     ),
     "head": LineKind(
@@ -194,19 +194,19 @@ KINDS: Final[Mapping[str, LineKind]] = {
         {
             "t": _T,
             "status": Key("status", "the HTTP status", required=True),
-            "type": Key("error", "the name of the error, which x-amzn-ErrorType has in its usual form"),
-            "requestId": Key("header", "x-amzn-RequestId; absent where that was not sent"),
-            "headers": Key("headers", "the headers that are not the usual ones, null for one that was not sent"),
-            "body": Key("body", "the body, where it is JSON as AWS writes it; without any body a stream follows"),
-            "bodyText": Key("text", "the body, where it is another text"),
-            "bodyBase64": Key("base64", "the body, where it is no text"),
+            "type": Key("error", "the name of the error, if x-amzn-ErrorType has it in the usual form"),
+            "requestId": Key("header", "x-amzn-RequestId; absent if it was not sent"),
+            "headers": Key("headers", "the unusual headers; null for a usual header that was not sent"),
+            "body": Key("body", "the body, if it is JSON as AWS writes it; if there is no body, a stream follows"),
+            "bodyText": Key("text", "the body, if it is another text"),
+            "bodyBase64": Key("base64", "the body, if it is not text"),
         },
     ),
     "failed": LineKind(
-        "a failure in the place of an answer",
+        "a failure instead of an answer",
         {
             "t": _T,
-            "failed": Key("failure", "what came in the place of an answer", required=True),
+            "failed": Key("failure", "what happened instead of an answer", required=True),
         },
     ),
     "event": LineKind(
@@ -231,7 +231,7 @@ KINDS: Final[Mapping[str, LineKind]] = {
         "a bad end",
         {
             "t": _T,
-            "end": Key("end", "how the answer ended, where it did not end well", required=True),
+            "end": Key("end", "how the answer ended, if it did not end well", required=True),
         },
     ),
 }

@@ -84,12 +84,12 @@ End = Literal["closed by client", Break]
 ENDS: Final = get_args(End)
 
 EVENT_KEYS: Final[Mapping[str, str]] = {
-    "t": "milliseconds from the request to the last byte of it",
-    "p": "the length of its padding, absent where it has none",
-    "joined": "true where it came in one HTTP chunk with the event before it",
-    "payload": "the JSON that was sent, where it is not the usual form of the event beside it",
-    "frame": "the frame in base64, where even its headers are not the usual ones, or it cannot be read",
-    "bytes": "bytes in base64 that are no whole frame",
+    "t": "milliseconds from the request to the last byte of the line's data",
+    "p": "the length of its padding; absent if it has none",
+    "joined": "true if it came in the same HTTP chunk as the event before it",
+    "payload": "the JSON that was sent, if it is not the usual form of the event on this line",
+    "frame": "the frame in base64, if its headers differ from the usual ones or it cannot be read",
+    "bytes": "bytes in base64 that are not a whole frame",
 }
 """Key of a stream's line -> its meaning. The line of an event has one more key, which is the event type."""
 

@@ -275,7 +275,7 @@ def _without_ids(asked: MatchKey) -> Any:
 
 PARTS: Final[Mapping[str, Part]] = {
     "operation": Part("the operation", lambda asked: asked.operation, ("order", "exact", "shape")),
-    "path": Part("the model id, or what else the path names", lambda asked: dict(asked.labels), MATCHES),
+    "path": Part("the model id, or the other names in the path", lambda asked: dict(asked.labels), MATCHES),
     "query": Part("the query", lambda asked: asked.query, ("exact", "shape")),
     "headers": Part("the headers x-amzn-bedrock-*", lambda asked: dict(asked.headers), ("exact",)),
     "request": Part("the whole request", lambda asked: asked.request, ("exact",)),
@@ -296,7 +296,7 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
     "toolConfig.toolChoice": Part(
-        "the kind of toolChoice, and the tool that it names; none is `auto`",
+        "the kind of toolChoice, and the tool that it names; without a toolChoice the kind is `auto`",
         lambda asked: _tool_choice_shape(asked.conversation),
         ("shape",),
     ),
@@ -309,7 +309,7 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
     "body": Part(
-        "of a body that is no conversation: its keys, roles, types and names, which ids are the same",
+        "of a body that is not a conversation: its keys, roles, types and names, and which ids are equal",
         _without_ids,
         ("shape",),
     ),
