@@ -56,7 +56,7 @@ def reasons() -> Iterator[Row]:
     """Words that decide."""
     yield "", ""
     yield "stop reasons of an answer that is not finished", _codes(CUT_SHORT)
-    yield "what says that an answer is whole", f"{_codes(each for each in FINISHED if each)}, and nothing at all"
+    yield "stop reasons of a whole answer", f"{_codes(each for each in FINISHED if each)}, and none at all"
     yield "accidents of code", _codes(ACCIDENTS)
 
 
@@ -67,14 +67,14 @@ def faults() -> Iterator[Row]:
         "is read as if nothing were wrong",
         f"{_codes(HARMLESS)}, and a `stall` that ends, such as `stall.lasting(0.01)`",
     )
-    yield "is never taken for whole, unless all of it came before", _codes(FATAL)
-    yield "may be given or not, and its tools left out", _codes(OBSCURE)
+    yield "is never treated as whole, unless all of it came before", _codes(FATAL)
+    yield "may be given or not, with its tools or without", _codes(OBSCURE)
     yield "may be given or not", _codes(({*FAULTS} & {*CASES}) - HARMLESS - FATAL - OBSCURE)
 
 
 def properties() -> Iterator[Row]:
     """What holds for any answer."""
-    yield "property", "what is drawn", "a correct consumer"
+    yield "property", "what is drawn", "a correct consumer must"
     for each in PROPERTIES.values():
         yield code(each.name), each.sentence, each.required
 
