@@ -180,16 +180,16 @@ PLANTED: Final[dict[str, tuple[Change, dict[str, str]]]] = {
         {"history_changes_signature": "changes the signature of reasoning"},
     ),
     "reasoning dropped": (drop(0), {"history_leaves_out_reasoning": "leaves out reasoning"}),
-    "tool use added": (add_use, {"history_adds_tool_use": "adds toolUse get_news to what"}),
+    "tool use added": (add_use, {"history_adds_tool_use": "adds toolUse get_news to"}),
     "tool result added": (
         lambda messages: messages[2]["content"].append(result("invented")),
-        {"history_adds_tool_result": "adds a toolResult for invented to those that"},
+        {"history_adds_tool_result": "adds a toolResult for invented, which"},
     ),
     "id changed, not that of its result": (
         rename_without_results,
         {
             "history_leaves_out_tool_use": "leaves out toolUse get_time",
-            "history_adds_tool_use": "adds toolUse get_time to what",
+            "history_adds_tool_use": "adds toolUse get_time to",
         },
     ),
     "two at once": (
