@@ -164,7 +164,7 @@ def faulty_replies(
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> FaultyReply:
-    """Replies with exactly one fault, in any possible place: `case.reply`, its `case.placement`, and the `case.unmodified`
+    """Replies with exactly one fault, in any place: `case.reply`, its `case.placement`, and the `case.unmodified`
     one.
 
     `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the drawn fault cannot break

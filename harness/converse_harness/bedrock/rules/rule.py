@@ -87,7 +87,7 @@ Verdict = Literal["refuse", "note", "strict"]
 """How a request that breaks a rule is treated; `VERDICTS` describes each verdict."""
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
-    "refuse": "Bedrock is known to refuse such requests, and there is no newer one that these models accepted",
+    "refuse": "Bedrock is known to refuse such requests, and these models accepted none of them later",
     "note": "Bedrock was seen to refuse such requests, but a newer witness contradicts this, or the date is unknown: "
     "they get a note",
     "strict": "such requests are refused at the strict level only",
