@@ -87,7 +87,7 @@ def citations_content_blocks(
     max_citations: int = 3,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS CitationsContentBlocks that can be streamed: one generated text, and one or more citations that it leans on.
+    """AWS CitationsContentBlocks that can be streamed: one generated text, and one or more citations that support it.
 
     If all citations are of web pages, the generated text may be missing, as in answers of Nova's grounding. Arguments
     and errors are those of `citations()`.

@@ -164,8 +164,7 @@ def faulty_replies(
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> FaultyReply:
-    """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.placement`, and the `case.unmodified`
-    one.
+    """Replies with exactly one fault, in any place: `case.reply`, its `case.placement`, and `case.unmodified`.
 
     `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the drawn fault cannot break
     the order of a reply's events, blocks of these `kinds` are added to the reply. The other arguments are those of

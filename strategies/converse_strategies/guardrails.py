@@ -92,7 +92,7 @@ def guardrail_assessments(
     actions: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> Assessment:
-    """AWS GuardrailAssessments: what one guardrail found in one text, what it counted, and which guardrail it is.
+    """AWS GuardrailAssessments: findings of one guardrail in one text, with its counts and its id.
 
     Each policy has at least one entry. `detected` is true for BLOCKED and ANONYMIZED, and may be true for NONE (a
     guardrail that only detects); a content filter detects at the confidence that its strength requires; grounding and

@@ -219,7 +219,7 @@ def conversation_machine(
     history: HistoryLevel = "note",
     server: bool = False,
 ) -> type[ConversationMachine]:
-    """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.
+    """A hypothesis state machine that talks to an agent: texts, tool uses, throttling, broken streams, in any order.
 
     `agent` makes a new agent for each conversation, while the fake is open; the agent is called with the user's text.
     With `server`, the fake is a loopback server, and `agent` gets the server's URL. `tools` are the agent's ToolSpecs;

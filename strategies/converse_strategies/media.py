@@ -231,7 +231,7 @@ def documents(
     names: Texts | None = None,
     texts: Texts | None = None,
 ) -> Block:
-    """AWS DocumentBlocks with a name that Bedrock takes: files, an object of S3, a text, or texts as chunks.
+    """AWS DocumentBlocks with a name that Bedrock accepts: files, an object of S3, a text, or texts as chunks.
 
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. Texts and
     chunks have citations enabled, and no format or a plain-text one. `names` defaults to `document_names()`. `texts`

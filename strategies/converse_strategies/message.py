@@ -26,7 +26,7 @@ _LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": 
 def user_messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
-    """Messages of the user that Bedrock takes as the first of a conversation: no text is blank, no tool is answered.
+    """Messages of the user that Bedrock accepts as the first of a conversation: no text is blank, no tool is answered.
 
     `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a message with a
     document also has a text, and a cache point follows another block. `texts` is a strategy for texts; a blank text
@@ -153,7 +153,7 @@ def conversations(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> list[Message]:
-    """Conversations that Bedrock takes: the user begins, roles alternate, the user has the last word.
+    """Conversations that Bedrock accepts: the user begins and ends, and roles alternate.
 
     Every tool use has a result in the next message, and every result has a tool use; the input satisfies the schema of
     the tool. No text is blank; a message with documents has a text, and a conversation has at most five documents, with

@@ -49,7 +49,7 @@ def converse_requests(
     texts: Texts | None = None,
     stream: bool = False,
 ) -> Json:
-    """Requests that Bedrock takes of their model, as the keyword arguments of boto3's `converse` and `converse_stream`.
+    """Requests that Bedrock accepts for their model, as keyword arguments of boto3's `converse` and `converse_stream`.
 
     The messages are those of `conversations()`, which describes `min_turns`, `max_turns` and `kinds`; the assistant
     uses only the tools of `toolConfig`. About half of the requests have a `toolConfig`; every request has one if

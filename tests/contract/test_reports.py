@@ -266,7 +266,7 @@ def test_a_failure_says_all(pytester: pytest.Pytester) -> None:
         "  sent    The messageStop is missing.",
         '          text "18 °C and sunny in Zürich.", no_message_stop at event 8',
         "  seen    no error; '18 °C and sunny in Zürich.', stop reason None (1 request)",
-        "  must    Take the answer as broken off: never as whole, and never run a tool of it.",
+        "  must    Treat the answer as broken off: never as whole, and run none of its tools.",
         '  alone   pytest -k "TestLoop and no_message_stop"',
         "",
         "Mend the consumer. If it is to stay so, say why, and the test passes until it is mended:",

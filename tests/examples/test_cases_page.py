@@ -96,7 +96,7 @@ def overflows() -> Iterator[Row]:
 
 def policies() -> Iterator[Row]:
     """The policies of guardrails."""
-    yield "policy", "finding", "looks at", "may be"
+    yield "policy", "finding", "checks", "actions"
     for name, policy in POLICIES.items():
         sides, done = ", ".join(policy.sides), ", ".join(actions(policy)) or "NONE"
         yield code(name), code(f"{policy.member}.{policy.findings}"), sides, done
@@ -104,7 +104,7 @@ def policies() -> Iterator[Row]:
 
 def citations() -> Iterator[Row]:
     """The members of CitationLocation."""
-    yield "location", "by", "the first is", "index"
+    yield "location", "range", "the first is", "index"
     for kind in locations():
         if kind in COUNTING:
             counting = COUNTING[kind]

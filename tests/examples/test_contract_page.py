@@ -56,7 +56,7 @@ def reasons() -> Iterator[Row]:
     """Words that decide."""
     yield "", ""
     yield "stop reasons of an answer that is not finished", _codes(CUT_SHORT)
-    yield "what says that an answer is whole", f"{_codes(each for each in FINISHED if each)}, and nothing at all"
+    yield "stop reasons of a whole answer", f"{_codes(each for each in FINISHED if each)}, and none at all"
     yield "accidents of code", _codes(ACCIDENTS)
 
 
@@ -67,14 +67,14 @@ def faults() -> Iterator[Row]:
         "is read as if nothing were wrong",
         f"{_codes(HARMLESS)}, and a `stall` that ends, such as `stall.lasting(0.01)`",
     )
-    yield "is never taken for whole, unless all of it came before", _codes(FATAL)
-    yield "may be given or not, and its tools left out", _codes(OBSCURE)
+    yield "is never treated as whole, unless all of it came before", _codes(FATAL)
+    yield "may be given or not, with its tools or without", _codes(OBSCURE)
     yield "may be given or not", _codes(({*FAULTS} & {*CASES}) - HARMLESS - FATAL - OBSCURE)
 
 
 def properties() -> Iterator[Row]:
     """What holds for any answer."""
-    yield "property", "what is drawn", "a correct consumer"
+    yield "property", "what is drawn", "a correct consumer must"
     for each in PROPERTIES.values():
         yield code(each.name), each.sentence, each.required
 
@@ -108,7 +108,7 @@ def test_faulty_replies_promise_no_more_than_the_contract(where: str) -> None:
     """Where the order is broken, the faults after which a consumer raises, or gives the same."""
     page = (DOCS / "property-testing.md").read_text(encoding="utf-8").partition("### Faults of the order")[2]
     text = str(faulty_replies.__doc__) if where == "docstring" else page
-    listed = text.partition("for `cut_in" if where == "page" else "`cut_in")[2].partition("unknown_event")[0]
+    listed = text.partition("`cut_in")[2].partition("unknown_event")[0]
     assert {"cut_in_tool_input", "unknown_event", *re.findall(r"`(\w+)`", listed)} == {*ORDER_FAULTS} & (
         HARMLESS | FATAL
     )

@@ -21,7 +21,7 @@ def levels() -> Iterator[Row]:
 
 def kinds() -> Iterator[Row]:
     """The kinds of changes."""
-    yield "kind", "what it means", "what is said"
+    yield "kind", "meaning", "message"
     for kind, (means, words) in HISTORY_CHANGES.items():
         yield code(kind), means, f"call 2 {words.format(name='NAME', number=1)}"
 

@@ -50,15 +50,15 @@ def kind_of(name: str) -> str:
 def counts() -> Iterator[Row]:
     """How much of it a test can show."""
     shown = sum(bool(each.shown_by) for each in THREADS)
-    yield "of what is listed here", ""
-    yield "a case, rule, fault or helper shows it", str(shown)
-    yield "nothing shows it, for a reason", str(len(THREADS) - shown)
-    yield "causes of which our own tests have a consumer with the bug, and the same one mended", str(len(LESSONS))
+    yield "bugs in the tables of this page", ""
+    yield "a case, rule, fault or helper shows the bug", str(shown)
+    yield "nothing shows the bug, for the given reason", str(len(THREADS) - shown)
+    yield "causes for which our own tests have one consumer with the bug and one mended", str(len(LESSONS))
 
 
 def chapter(title: str) -> Iterator[Row]:
     """What users told about one matter."""
-    yield "what went wrong", "what shows it", "told in"
+    yield "what went wrong", "shown by", "reported in"
     for thread in CHAPTERS[title]:
         month = f" ({thread.month})" if thread.month else ""
         yield thread.wrong, _shown(thread), ", ".join(thread.threads) + month
@@ -83,15 +83,15 @@ TABLES: Final[Tables] = {"counts": counts, **{key(title): partial(chapter, title
 
 RELEASED: Final = "\n## Released versions, before and after\n"
 ABOUT_RELEASED: Final = """
-Clients as they were released: the test of a thread is red with the version that has the bug, and green with the one
-that mended it. `nox -s history` asks them.
+These are clients as they were released. The test of a thread is red with the version that has the bug, and green with
+the version that mended it. `nox -s history` runs these tests.
 
 """
 
 
 def released(seen: Iterable[Mapping[str, str]]) -> Iterator[Row]:
     """What was seen of released versions."""
-    yield "client", "red", "green", "thread", "shown by", "what the red one fails with"
+    yield "client", "red", "green", "thread", "shown by", "failure of the red version"
     for row in seen:
         yield row["client"], row["red"], row["green"], row["thread"], code(row["shown_by"]), row["old"]
 

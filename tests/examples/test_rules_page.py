@@ -36,7 +36,7 @@ def witnesses() -> Iterator[Row]:
 
 def gateway() -> Iterator[Row]:
     """The rules of all models, but for some."""
-    yield "rule", "what must hold", "what Bedrock says", "not of", "who saw it, and when"
+    yield "rule", "what must hold", "Bedrock's message", "not of", "who saw it, and when"
     for rule in GATEWAY:
         if rule.verdict != "note":
             yield *_told(rule), "; ".join(_but(rule)), _seen(rule)
@@ -44,7 +44,7 @@ def gateway() -> Iterator[Row]:
 
 def profiles() -> Iterator[Row]:
     """The rules of single families."""
-    yield "rule", "what must hold", "what Bedrock says", "of", "who saw it, and when"
+    yield "rule", "what must hold", "Bedrock's message", "of", "who saw it, and when"
     for rule in PROFILES:
         if rule.verdict != "note":
             yield *_told(rule), ", ".join(map(_name, rule.models.only)), _seen(rule)

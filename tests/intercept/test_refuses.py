@@ -82,7 +82,7 @@ def test_without_the_refusal_the_block_fails_and_says_what_came(handled: bool) -
                 create_client().converse(**HELLO)
     assert str(raised.value) == (
         f"refuses('{NO_START}'): no request in this block breaks this rule.\n\n"
-        f"rule      {NO_START}: there is a message, unless the model id is a stored prompt's\n"
+        f"rule      {NO_START}: the request has a message, unless the model id names a stored prompt\n"
         f'arrived   1. Converse {NOVA}, 1 message, last: text "hi": 200 text "hi" (complete)\n'
         f'          2. Converse {NOVA}, 1 message, last: text "hi": 400 ValidationException (400) "Something else." '
         "(complete)\n\n"

@@ -92,13 +92,13 @@ BUGS: Final = (
     _bug(
         "fold",
         "index_as_text",
-        "Blocks are put in order by their index as text, and 10 comes before 2.",
+        "Blocks are sorted by their index as text, so 10 comes before 2.",
         ("sorted(blocks.items())", "sorted(blocks.items(), key=lambda item: str(item[0]))"),
     ),
     _bug(
         "fold",
         "input_of_4096",
-        "A tool's input is kept up to 4,096 characters.",
+        "Only the first 4,096 characters of a tool's input are kept.",
         (
             'block["toolUse"]["input"] += delta["toolUse"]["input"]',
             'block["toolUse"]["input"] = (block["toolUse"]["input"] + delta["toolUse"]["input"])[:4096]',
@@ -107,7 +107,7 @@ BUGS: Final = (
     _bug(
         "fold",
         "no_arguments",
-        "A tool without arguments has no input, which is no JSON.",
+        "A tool without arguments has an empty input, which is not JSON.",
         ("json.loads(text) if text else {}", "json.loads(text)"),
     ),
     _bug(
@@ -152,7 +152,7 @@ BUGS: Final = (
     _bug(
         "fold",
         "total_without_cache",
-        "The total of the tokens is counted again, without the prompt cache.",
+        "The total of the tokens is computed again, without the prompt cache.",
         (
             'end.get("usage"),',
             'end and {**end["usage"], "totalTokens": end["usage"]["inputTokens"] + end["usage"]["outputTokens"]},',
@@ -176,7 +176,7 @@ BUGS: Final = (
     _bug(
         "states",
         "cited_text_empty",
-        "A cited text that is empty is taken for one that is missing.",
+        "An empty cited text is treated as missing.",
         ("if self.pieces:", "if said:"),
     ),
     _bug(
@@ -188,7 +188,7 @@ BUGS: Final = (
     _bug(
         "states",
         "pair_of_surrogates",
-        "An escaped surrogate at the end of a delta of a tool's input is replaced, before the other half comes.",
+        "An escaped surrogate at the end of a delta of a tool's input is replaced before its other half comes.",
         (
             'self.pieces.append(value["input"])',
             'self.pieces.append(__import__("re").sub(r"\\\\ud[89ab][0-9a-f]{2}$", r"\\\\ufffd", value["input"]))',
@@ -236,14 +236,14 @@ BUGS: Final = (
     _bug(
         "lines",
         "line_separators",
-        "Lines end at U+2028, U+2029 and U+0085 as well, which JSON need not escape.",
+        "Lines also end at U+2028, U+2029 and U+0085, which JSON need not escape.",
         ("default=_encoded)", "default=_encoded, ensure_ascii=False)"),
         ('_lines("".join(relay(events)))', '_lines("\\n".join([*"".join(relay(events)).splitlines(), "", ""]))'),
     ),
     _bug(
         "lines",
         "index_of_one_digit",
-        "An index has one digit.",
+        "Only one digit of an index is read.",
         (r"(?P<index>\d+)", r"(?P<index>\d)"),
     ),
     _bug(
@@ -277,7 +277,7 @@ BUGS: Final = (
     _bug(
         "lines",
         "said_nothing",
-        "A cited text that is empty is taken for one that is missing.",
+        "An empty cited text is treated as missing.",
         ('if "said" in block else', "if written else"),
     ),
     _bug(
@@ -289,19 +289,19 @@ BUGS: Final = (
     _bug(
         "lines",
         "text_of_4096",
-        "A text is kept up to 4,096 characters.",
+        "Only the first 4,096 characters of a text are kept.",
         ('return {"text": written}', 'return {"text": written[:4096]}'),
     ),
     _bug(
         "lines",
         "additional_empty",
-        "Additional fields that are empty are taken for missing ones.",
+        "Empty additional fields are treated as missing.",
         ('stop.get("additionalModelResponseFields")', 'stop.get("additionalModelResponseFields") or None'),
     ),
     _bug(
         "pipeline",
         "queue_of_64",
-        "The queue has 64 places, and what comes while it is full is dropped.",
+        "The queue has 64 places; items that come while it is full are dropped.",
         ("await queue.put(event)", "queue.full() or queue.put_nowait(event)"),
         ("asyncio.Queue()", "asyncio.Queue(64)"),
     ),
@@ -320,7 +320,7 @@ BUGS: Final = (
     _bug(
         "pipeline",
         "nothing_thought",
-        "Reasoning whose text is empty is taken for a text.",
+        "Reasoning with an empty text is treated as a text.",
         (
             "        signatures = [",
             '        if not thought:\n            return {"text": text}\n        signatures = [',
@@ -350,7 +350,7 @@ BUGS: Final = (
     _bug(
         "pipeline",
         "stop_from_blocks",
-        "An answer with a tool use is taken to have stopped for it.",
+        "An answer with a tool use is treated as if it had stopped for it.",
         (
             'stop["stopReason"],',
             '"tool_use" if any("toolUse" in block for block in content) else stop["stopReason"],',
@@ -420,7 +420,7 @@ BUGS: Final = (
     _bug(
         "typed",
         "delta_twice",
-        "A delta that equals the one before it is taken for a repetition.",
+        "A delta that equals the one before it is treated as a repetition.",
         (
             'self.pieces.append(_typed(delta, "text", str))',
             'self.pieces += [delta["text"]] if self.pieces[-1:] != [delta["text"]] else []',

@@ -44,7 +44,7 @@ def by_httpx(url=URL):
 '''
 
 ANSWERS = 'reply.text("It is sunny in Zürich."), reply.text("ok")'
-SAID = "call 2 changes text that call 1 was answered"
+SAID = "call 2 changes text in the answer to call 1"
 BELOW = [
     "arrived   Converse m, 3 messages, last: text *",
     "was       It is sunny in Zürich.",
@@ -52,8 +52,8 @@ BELOW = [
     "at        messages[[]1]",
 ]
 LOOSE = (
-    '*history=\'loud\'*one of "note" (answer as scripted, and note what was changed), "fail" (answer as scripted, and '
-    'fail the test), "off" (do not look at it).'
+    '*history=\'loud\'*one of "note" (answer as scripted, and make a note of the change), "fail" (answer as '
+    'scripted, and fail the test), "off" (do not compare answers).'
 )
 
 

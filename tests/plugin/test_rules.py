@@ -15,9 +15,9 @@ E*   Mend the request. Where the test is about this refusal: with converse.refus
 E*   Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs *
 """.strip().splitlines()
 LOOSE = (
-    '*rules=\'loose\'*one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
-    'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that Bedrock does not take)."
+    '*rules=\'loose\'*one of "off" (answer every request), "warn" (answer as scripted, with a note for each '
+    'request that Bedrock would refuse), "default" (refuse requests that Bedrock refuses for the requested model), '
+    '"strict" (refuse also model ids that Bedrock does not accept).'
 )
 LEVELS = ["off", "warn", "default", "strict"]
 AGENT = '''

@@ -121,9 +121,10 @@ def test_a_level_that_is_none() -> None:
     with pytest.raises(ReplyError) as caught:
         fake_converse(rules="loose")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert str(caught.value) == (
-        'fake_converse(rules=\'loose\'): one of "off" (answer whatever is asked), "warn" (answer as scripted, and note '
-        'what Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
-        "(refuse also model ids that Bedrock does not take)."
+        'fake_converse(rules=\'loose\'): one of "off" (answer every request), "warn" (answer as scripted, with a note '
+        'for each request that Bedrock would refuse), "default" (refuse requests that Bedrock refuses for the '
+        'requested model), "strict" (refuse'
+        " also model ids that Bedrock does not accept)."
     )
 
 

@@ -16,9 +16,9 @@ from tests.rules.broken_gateway import NAME, START
 ASSISTANT_FIRST: dict[str, Any] = {"messages": [assistant(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (
-    'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
-    'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that Bedrock does not take)."
+    'rules=\'loose\'; one of "off" (answer every request), "warn" (answer as scripted, with a note for each '
+    'request that Bedrock would refuse), "default" (refuse requests that Bedrock refuses for the requested model), '
+    '"strict" (refuse also model ids that Bedrock does not accept).'
 )
 
 

@@ -246,7 +246,7 @@ def test_what_bedrock_refuses_is_found_without_an_invariant(server: bool) -> Non
 @pytest.mark.parametrize("server", [False, True])
 def test_what_is_changed_of_an_answer_is_found_without_an_invariant(server: bool) -> None:
     machine = weather_machine(ForgetsAllToolsButOne, troubles=[], invariants=(), history="fail", server=server)
-    with pytest.raises(ChangedHistory, match=r"call \d+ leaves out toolUse get_weather that call \d+ was answered"):
+    with pytest.raises(ChangedHistory, match=r"call \d+ leaves out toolUse get_weather of the answer to call \d+"):
         run_state_machine_as_test(machine, settings=LONG)
 
 

@@ -180,16 +180,16 @@ PLANTED: Final[dict[str, tuple[Change, dict[str, str]]]] = {
         {"history_changes_signature": "changes the signature of reasoning"},
     ),
     "reasoning dropped": (drop(0), {"history_leaves_out_reasoning": "leaves out reasoning"}),
-    "tool use added": (add_use, {"history_adds_tool_use": "adds toolUse get_news to what"}),
+    "tool use added": (add_use, {"history_adds_tool_use": "adds toolUse get_news to"}),
     "tool result added": (
         lambda messages: messages[2]["content"].append(result("invented")),
-        {"history_adds_tool_result": "adds a toolResult for invented to those that"},
+        {"history_adds_tool_result": "adds a toolResult for invented, which"},
     ),
     "id changed, not that of its result": (
         rename_without_results,
         {
             "history_leaves_out_tool_use": "leaves out toolUse get_time",
-            "history_adds_tool_use": "adds toolUse get_time to what",
+            "history_adds_tool_use": "adds toolUse get_time to",
         },
     ),
     "two at once": (
@@ -213,7 +213,7 @@ def test_a_change_is_said_with_the_calls_once(planted: str, operation: str) -> N
         assert sorted(kinds(fake)) == sorted(said)
         for note in fake.notes:
             assert note.text.startswith(f"call 2 {said[note.kind]} ")
-            assert " call 1 was answered" in note.text.partition("\n")[0]
+            assert " the answer to call 1" in note.text.partition("\n")[0]
             assert "\nwas       " in note.text
             assert "\nis now    " in note.text
             assert note.call == 2
@@ -233,7 +233,7 @@ def test_a_text_alone_that_was_changed(operation: str) -> None:
         chat = Chat(operation)
         chat.send({"text": "What is it like?"})
         chat.send({"text": "Thanks"}, change=edit([0, "text"], SUNNY.replace("18", "19")))
-    assert fake.notes[0].text.startswith("call 3 changes text that call 2 was answered\n")
+    assert fake.notes[0].text.startswith("call 3 changes text in the answer to call 2\n")
     assert f"\nwas       {SUNNY}\n" in fake.notes[0].text
     assert "\nis now    It is 19 degrees and sunny in Zürich.\n" in fake.notes[0].text
     assert fake.calls[2].parent is fake.calls[1]
@@ -272,7 +272,7 @@ def test_a_change_fails_the_test_where_that_is_wanted(operation: str) -> None:
     assert chat.give(drop_use)["content"] == [{"text": SUNNY}]
     fake.close()
     with pytest.raises(
-        ChangedHistory, match=r"^call 2 leaves out toolUse get_time that call 1 was answered\n"
+        ChangedHistory, match=r"^call 2 leaves out toolUse get_time of the answer to call 1\n"
     ) as raised:
         fake.check()
     assert fake.notes == []

@@ -106,7 +106,7 @@ def family_of(model_id: str) -> Family:
 
 RECORDED: Final = "recorded"
 REPORTED: Final = "reported by users"
-OWN_WORDING: Final = "ours, in the manner of the recorded ones"
+OWN_WORDING: Final = "ours, similar to the recorded ones"
 
 
 @dataclass(frozen=True, slots=True)

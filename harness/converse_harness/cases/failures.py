@@ -18,17 +18,17 @@ from converse_harness.literals import OverflowWording, ThrottleWording
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
-_WAIT: Final = "Wait and ask again, a few times; then fail, and say that the service is busy."
-_WAIT_FOR_500: Final = "Wait and ask again, a few times; then fail, and say that Bedrock itself failed."
+_WAIT: Final = "Wait and ask again, a few times; then fail, and report that the service is busy."
+_WAIT_FOR_500: Final = "Wait and ask again, a few times; then fail, and report that Bedrock itself failed."
 _SHORTEN: Final = "Make the conversation shorter and ask again; never repeat the same request."
 _LOWER: Final = "Lower max_tokens, or make the conversation shorter, and ask again; never repeat the same request."
 
 _MUST_BY_STATUS: Final[Mapping[int, str]] = {
-    400: "Fail at once, and say what is wrong with the request; never repeat it.",
-    403: "Fail at once, and say that it is about permissions or credentials; never repeat it.",
-    404: "Fail at once, and say which model was asked for; never repeat it.",
+    400: "Fail at once, and report what is wrong with the request; never repeat it.",
+    403: "Fail at once, and report a problem with permissions or credentials; never repeat the request.",
+    404: "Fail at once, and name the requested model; never repeat the request.",
     408: "Fail, or ask again once; the model took too long.",
-    424: "Fail, and say that the model failed.",
+    424: "Fail, and report that the model failed.",
     429: _WAIT,
     500: _WAIT_FOR_500,
     503: _WAIT,
@@ -73,7 +73,7 @@ def error_cases() -> Iterator[Case]:
 ERROR_CASES: Final = (
     Case(
         "validation_error",
-        "Bedrock refuses the request for what is in it: 400 ValidationException.",
+        "Bedrock refuses the request because of its content: 400 ValidationException.",
         _MUST_BY_STATUS[400],
         "reported by users (strands-agents/sdk-python#998)",
         lambda: reply.validation_error(
@@ -82,29 +82,29 @@ ERROR_CASES: Final = (
     ),
     Case(
         "throttled_retry_after",
-        "429 ThrottlingException says in its headers when to ask again.",
-        "Wait that long, and ask again.",
+        "429 ThrottlingException; its headers give the time to wait.",
+        "Wait for this time, and ask again.",
         "headers of HTTP; AWS is not known to send them",
         lambda: reply.throttled().retry_after(ms=20),
     ),
     Case(
         "unknown_error",
         "In place of an answer comes a 4xx error that is not in AWS's model.",
-        "Go by the status: fail at once, and show name and message.",
+        "Decide by the status: fail at once, and show the error's name and message.",
         "what AWS's API allows itself: errors are added",
         lambda: reply.error("FutureException", "Not yet.", status=418),
     ),
     Case(
         "throttle_pre",
         "429 ThrottlingException twice, then the answer.",
-        "Wait, ask again, and give the answer.",
+        "Wait, ask again, and return the answer.",
         _known_from(ERRORS["ThrottlingException"]),
         lambda: (reply.throttled().times(2), reply.text(ANSWER)),
     ),
     *(
         Case(
             f"throttled_{name}",
-            f"429 ThrottlingException that says: {wording.message}",
+            f"429 ThrottlingException with the text: {wording.message}",
             _WAIT,
             _known_from(wording),
             partial(reply.throttled, wording=cast("ThrottleWording", name)),
@@ -128,21 +128,21 @@ _USUAL, *_OTHERS = OVERFLOWS
 OVERFLOW_CASES: Final = (
     Case(
         "overflow_pre",
-        "The conversation is too long for the model: 400 ValidationException, in words that every client knows.",
+        "The conversation is too long for the model: 400 ValidationException, which all clients recognise.",
         _SHORTEN,
         _known_from(OVERFLOWS[_USUAL]),
         reply.context_overflow,
     ),
     Case(
         "overflow_mid",
-        "The same as an exception frame, after part of the answer.",
+        "The same error as an exception frame, after part of the answer.",
         _SHORTEN,
         MODEL,
         lambda: _fails(reply.text(ANSWER), 3, "validationException", OVERFLOWS[_USUAL].message),
     ),
     Case(
         "overflow_first_frame",
-        "The stream opens, and its first frame says that the conversation is too long, in words of the machinery.",
+        "The stream opens, and its first frame is the error, in a wording of the service's internals.",
         _SHORTEN,
         _known_from(OVERFLOW_IN_STREAM),
         lambda: _fails(reply.text(ANSWER), 0, "validationException", OVERFLOW_IN_STREAM.message),
@@ -150,7 +150,7 @@ OVERFLOW_CASES: Final = (
     *(
         Case(
             f"overflow_{name}",
-            f"The conversation is too long, in other words: {_first_words(OVERFLOWS[name].message)}",
+            f"The conversation is too long, in another wording: {_first_words(OVERFLOWS[name].message)}",
             _LOWER if "max_tokens" in name else _SHORTEN,
             _known_from(OVERFLOWS[name]),
             partial(reply.context_overflow, cast("OverflowWording", name)),
@@ -179,7 +179,7 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
     "mid": (
         lambda exception: _fails(reply.text(ANSWER), 3, exception),
         "After part of the text comes {}.",
-        "Never take the part for whole. {}",
+        "Never treat the part as whole. {}",
     ),
     "in_tool_input": (
         lambda exception: _fails(_use_of_tool(), 3, exception),
@@ -188,8 +188,8 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
     ),
     "at_end": (
         _at_end,
-        "After messageStop, where metadata is due, comes {}.",
-        "Take the answer as failed, or as whole with unknown usage; never hang.",
+        "After messageStop, in place of metadata, comes {}.",
+        "Treat the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
 """For each place of an exception frame: the function that makes the replies, and the templates of the case's `sentence`
@@ -220,24 +220,24 @@ FRAME_CASES: Final = (
     Case(
         "unknown_exception",
         "After part of the text comes an exception of a type that is not in AWS's model.",
-        "Take the stream as failed; never take the part for whole.",
+        "Treat the stream as failed; never treat the part as whole.",
         "what AWS's API allows itself: exceptions are added",
         lambda: reply.text(ANSWER).fails_after(3, "futureException", "Not yet.", strict=False),
     ),
     Case(
         "error_frame",
-        "After part of the text comes an error frame that is not modelled (:message-type error).",
-        "Take the stream as failed; never take the part for whole.",
+        "After part of the text comes an error frame that is not in AWS's model (:message-type error).",
+        "Treat the stream as failed; never treat the part as whole.",
         SPECIFICATION,
         lambda: reply.text(ANSWER).error_frame_after(3, "InternalFailure", "The connection to the model was lost."),
     ),
 )
 
 
-_INCOMPLETE: Final = "Take the answer as broken off: never as whole, and never run a tool of it."
-_REPORT: Final = "Take the stream as broken, or read what is clear; never run a tool of it that is not, never hang."
+_INCOMPLETE: Final = "Treat the answer as broken off: never as whole, and run none of its tools."
+_REPORT: Final = "Treat the stream as broken, or read its clear parts; never run an unclear tool, never hang."
 _SAME: Final = "Give the same answer as if nothing were wrong."
-_UNREACHABLE: Final = "Ask again, a few times; then fail, and say that Bedrock cannot be reached."
+_UNREACHABLE: Final = "Ask again, a few times; then fail, and report that Bedrock cannot be reached."
 
 _MUST_BY_LEVEL: Final[Mapping[FaultLevel, str]] = {
     "events": _REPORT,
@@ -254,11 +254,11 @@ _MUST: Final[Mapping[str, str]] = {
     **dict.fromkeys(("one_byte_chunks", "one_chunk", "slow_first_byte"), _SAME),
     **dict.fromkeys(("connection_refused", "connect_timeout", "read_timeout"), _UNREACHABLE),
     "unknown_event": "Skip the event, and read the rest.",
-    "no_metadata": "Accept the answer, and say that its usage is unknown instead of 0.",
-    "garbage_after_end": "Keep the answer that was whole before it, or fail; never hang.",
-    "wrong_content_length": "Keep the answer, of which nothing is missing, or fail; never hang.",
-    "stall": "Give up after a time of its own: never wait for ever, and never take the part for whole.",
-    "blocks_interleaved": "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
+    "no_metadata": "Accept the answer, and report its usage as unknown, not as 0.",
+    "garbage_after_end": "Keep the complete answer before these bytes, or fail; never hang.",
+    "wrong_content_length": "Keep the answer, which is complete, or fail; never hang.",
+    "stall": "Give up after its own timeout: never wait for ever, and never treat the part as whole.",
+    "blocks_interleaved": "Distinguish the blocks by their contentBlockIndex, or treat the stream as broken.",
 }
 """The required reaction of a consumer to a fault, if it differs from the reaction for the fault's level."""
 

@@ -14,21 +14,21 @@ from converse_harness.cases.tools import TOOL
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy
 from converse_harness.reply.reply import Reply
 
-_SHOW: Final = "Show the guardrail's message; take what was blocked out of the history, or it is blocked again."
+_SHOW: Final = "Show the guardrail's message; remove the blocked text from the history, or it is blocked again."
 _SHOW_MASKED: Final = "Show the masked text, and keep the history."
 
 
 GUARDRAIL_CASES: Final = (
     Case(
         "guardrail_input_blocked",
-        "A guardrail blocks what the user wrote; no model is asked.",
+        "A guardrail blocks the user's text; the model is not called.",
         _SHOW,
         RECORDED,
         lambda: reply.guardrail_blocked(side="input"),
     ),
     Case(
         "guardrail_output_blocked",
-        "A guardrail blocks what the model wrote.",
+        "A guardrail blocks the model's text.",
         _SHOW,
         GUIDE,
         lambda: reply.guardrail_blocked(side="output", original="Buy crypto, and borrow the money for it."),
@@ -36,41 +36,41 @@ GUARDRAIL_CASES: Final = (
     Case(
         "guardrail_blocked_late",
         "A guardrail in the asynchronous stream mode lets a text through and then blocks the rest.",
-        "Take back what was shown already.",
+        "Remove the text that was already shown.",
         GUIDE,
         lambda: reply.guardrail_blocked(streamed="Buy crypto, and ", side="output"),
     ),
     Case(
         "guardrail_masked",
-        "A guardrail masks personal data in what the model wrote.",
+        "A guardrail masks personal data in the model's text.",
         _SHOW_MASKED,
         RECORDED,
         lambda: reply.guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com."),
     ),
     Case(
         "guardrail_input_masked",
-        "A guardrail masks personal data in what the user wrote, before the model sees it.",
+        "A guardrail masks personal data in the user's text, before the model gets it.",
         "Show the answer, and keep the history.",
         GUIDE,
         lambda: reply.guardrail_masked(ANSWER, side="input"),
     ),
     Case(
         "guardrail_no_trace",
-        "A guardrail blocks, and the trace is disabled: the stop reason alone says so.",
+        "A guardrail blocks, and the trace is disabled: only the stop reason shows it.",
         _SHOW,
         GUIDE,
         lambda: reply.guardrail_blocked(trace=False),
     ),
     Case(
         "guardrail_without_detected",
-        "A guardrail blocks, and what it found leaves out whether it was detected, which is optional in AWS's model.",
+        "A guardrail blocks, and its finding has no member `detected`, which is optional in AWS's model.",
         _SHOW,
         "AWS's guide; reported by users (strands-agents/harness-sdk#3617)",
         lambda: reply.guardrail_blocked(side="input", omit_detected=True),
     ),
     Case(
         "guardrail_passed",
-        "A guardrail finds nothing; the trace says so.",
+        "A guardrail finds nothing; the trace shows this.",
         "Show the answer, and keep the history.",
         RECORDED,
         lambda: reply.guardrail_passed(ANSWER),
@@ -85,8 +85,8 @@ def policy_cases() -> Iterator[Case]:
         blocks = name in rails.able("BLOCKED")
         yield Case(
             f"guardrail_{name}",
-            f"A guardrail {'blocks' if blocks else 'tells'} what its policy {name} finds ({policy.member}).",
-            _SHOW if blocks else "Show the answer; what was found is for the operator.",
+            f"A guardrail {'blocks' if blocks else 'reports'} a finding of its policy {name} ({policy.member}).",
+            _SHOW if blocks else "Show the answer; the finding is for the operator.",
             RECORDED if name == "topic" else GUIDE,
             partial(reply.guardrail_blocked, policy=cast("BlockingPolicy", name))
             if blocks
@@ -98,13 +98,13 @@ def policy_cases() -> Iterator[Case]:
 _STOPS: Final[Mapping[str, str]] = {
     "end_turn": "End the turn.",
     "tool_use": "Run the tool and send its result.",
-    "max_tokens": "Say that the answer is cut off; do not take it for whole.",
+    "max_tokens": "Report that the answer is cut off; do not treat it as whole.",
     "stop_sequence": "End the turn.",
     "guardrail_intervened": _SHOW,
-    "content_filtered": "Say that the answer was filtered; do not take it for whole.",
-    "malformed_model_output": "Ask again, or fail; do not take the answer for whole.",
+    "content_filtered": "Report that the answer was filtered; do not treat it as whole.",
+    "malformed_model_output": "Ask again, or fail; do not treat the answer as whole.",
     "malformed_tool_use": "Ask again, or fail; run no tool.",
-    "model_context_window_exceeded": "Make the conversation shorter; do not take the answer for whole.",
+    "model_context_window_exceeded": "Make the conversation shorter; do not treat the answer as whole.",
 }
 """The required reaction of a consumer to each stop reason."""
 
@@ -126,7 +126,7 @@ def stop_cases() -> Iterator[Case]:
     yield Case(
         "stop_unknown",
         "The answer ends with a stop reason that is not in AWS's model.",
-        "Keep the answer; never fail over a reason that is not known.",
+        "Keep the answer; never fail because a reason is unknown.",
         "what AWS's API allows itself: enums grow",
         _stopped_for_a_reason_of_the_future,
     )

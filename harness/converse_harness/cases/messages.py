@@ -16,7 +16,7 @@ SIGNED: Final = {"text": _THOUGHT, "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC0
 USAGE: Final = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
 
 _KEEP_REASONING: Final = "Send the reasoning back in the next request exactly as it came, and show none of it as text."
-_KEEP_METADATA: Final = "Keep what it knows of the metadata, and ignore the rest."
+_KEEP_METADATA: Final = "Keep the known members of the metadata, and ignore the rest."
 
 
 def _text(**options: Any) -> Reply:
@@ -33,21 +33,21 @@ TEXT_CASES: Final = (
     Case(
         "text_basic",
         "One text in several deltas.",
-        "Join the deltas of a block, as they are, to one text.",
+        "Join the deltas of a block unchanged to one text.",
         RECORDED,
         lambda: _text(usage=USAGE),
     ),
     Case(
         "text_bytewise",
         "A text that is not ASCII arrives byte by byte, an HTTP chunk for each.",
-        "Read the same text as if it came at once.",
-        "measured on clients; networks do cut so",
+        "Read the same text as if it had come in one piece.",
+        "measured on clients; networks can cut like this",
         lambda: reply.text("Grüezi! 18 °C 🌤 in Zürich.").broken(faults.one_byte_chunks),
     ),
     Case(
         "text_empty_delta",
         "An empty delta precedes the text.",
-        "Read the text without minding it.",
+        "Ignore the empty delta, and read the text.",
         RECORDED,
         lambda: reply.text(ANSWER, pieces=["", ANSWER]),
     ),
@@ -75,13 +75,13 @@ TEXT_CASES: Final = (
     Case(
         "reasoning_unsigned",
         "Reasoning without a signature, then the text.",
-        "Read the text, and the reasoning as not signed.",
+        "Read the text, and treat the reasoning as unsigned.",
         RECORDED,
         lambda: reasoned(reasoningText={"text": _THOUGHT}),
     ),
     Case(
         "reasoning_omitted",
-        "A signature with no reasoning text before it, then the text: Claude from 4.7 on tells no more by default.",
+        "A signature with no reasoning text before it, then the text: this is the default of Claude from 4.7 on.",
         _KEEP_REASONING,
         "reported by users (strands-agents/harness-sdk#2704)",
         lambda: reasoned(reasoningText={**SIGNED, "text": ""}),
@@ -95,7 +95,7 @@ TEXT_CASES: Final = (
     ),
     Case(
         "reasoning_redacted_binary",
-        "Redacted reasoning whose bytes are no UTF-8, then the text.",
+        "Redacted reasoning whose bytes are not UTF-8, then the text.",
         _KEEP_REASONING,
         MODEL,
         lambda: reasoned(redactedContent=b"\xff\xfe\x00"),
@@ -132,20 +132,20 @@ METADATA_CASES: Final = (
     Case(
         "metadata_missing",
         "The stream ends with messageStop; there is no metadata.",
-        "Accept the answer, and say that its usage is unknown instead of 0.",
+        "Accept the answer, and report its usage as unknown, not as 0.",
         "measured on clients; AWS is not known to leave it out",
         lambda: reply.text(ANSWER).broken(faults.no_metadata),
     ),
     Case(
         "metadata_cache",
         "The usage has tokens that were read from the cache and written to it.",
-        "Count them as input that is paid differently: 10 + 60 + 40.",
+        "Count them as input with another price: 10 + 60 + 40.",
         RECORDED,
         lambda: _text(usage=_CACHED),
     ),
     Case(
         "metadata_cache_details",
-        "The usage says for how long what was written stays in the cache.",
+        "The usage shows how long the written tokens stay in the cache.",
         _KEEP_METADATA,
         RECORDED_WHOLE,
         lambda: _text(usage=_DETAILS),
@@ -153,14 +153,14 @@ METADATA_CASES: Final = (
     ),
     Case(
         "metadata_performance_config",
-        "The metadata says which latency the request was served with.",
+        "The metadata names the latency with which the request was served.",
         _KEEP_METADATA,
         RECORDED_WHOLE,
         lambda: _text(performance_config=_FAST),
     ),
     Case(
         "metadata_service_tier",
-        "The metadata says which service tier the request was served in.",
+        "The metadata names the service tier of the request.",
         _KEEP_METADATA,
         RECORDED_WHOLE,
         lambda: _text(service_tier=_PRIORITY),
@@ -168,14 +168,14 @@ METADATA_CASES: Final = (
     ),
     Case(
         "metadata_prompt_router",
-        "The trace says which model a prompt router chose.",
+        "The trace names the model that a prompt router chose.",
         _KEEP_METADATA,
         MODEL,
         lambda: _text(trace=_ROUTER),
     ),
     Case(
         "additional_fields",
-        "The answer has additionalModelResponseFields, as a request asked for.",
+        "The answer has additionalModelResponseFields, which the request asked for.",
         "Keep them, or ignore them.",
         RECORDED_WHOLE,
         lambda: _text(stop_reason="stop_sequence", additional={"stop_sequence": "\n\nHuman:"}),
@@ -184,7 +184,7 @@ METADATA_CASES: Final = (
 
 
 _GROWS: Final = "what AWS's API allows itself: it grows without notice"
-_IGNORE: Final = "Ignore what is not known, and read the rest."
+_IGNORE: Final = "Ignore the unknown part, and read the rest."
 
 
 def _future_text(*before: Mapping[str, Any], **metadata: Any) -> Reply:
@@ -248,14 +248,14 @@ _FOUND: Final[Mapping[str, Any]] = {
     "content": [{"text": _FORECAST}],
 }
 _QUOTE: Final = "18 °C, sunny"
-_KEEP: Final = "Keep each citation with the text that follows it in its block, or leave all out; the text stays."
+_KEEP: Final = "Keep each citation with the text that follows it in its block, or drop all citations; keep the text."
 
 
 def _located(kind: str, words: str, source: str, *cited: Any, **where: Any) -> Case:
     """Make the case for one kind of citation location; `cited` and `where` are the arguments of `citing`."""
     return Case(
         f"citation_{snake(kind)}",
-        f"A text leans on {words} ({kind}).",
+        f"A text cites {words} ({kind}).",
         _KEEP,
         source,
         lambda: reply.cited("It is ", "18 °C and sunny", citing(*cited, **where), " in Zürich."),
@@ -266,14 +266,14 @@ def _located(kind: str, words: str, source: str, *cited: Any, **where: Any) -> C
 CITATION_CASES: Final = (
     Case(
         "citation_document",
-        "A text leans on a passage of a document; the citation comes before its text, as AWS sends it.",
+        "A text cites a passage of a document; the citation comes before its text, as AWS sends it.",
         _KEEP,
         RECORDED,
         lambda: reply.cited("18 °C and sunny in Zürich.", citing(_DOCUMENT, _QUOTE)),
     ),
     Case(
         "citation_several",
-        "A text leans on two passages, and a later one on a third.",
+        "A text cites two passages, and a later one on a third.",
         _KEEP,
         MODEL,
         lambda: reply.cited(

@@ -106,7 +106,7 @@ TOOL_CASES: Final = (
     ),
     Case(
         "tool_input_not_json",
-        "A tool's input is no JSON, though the model says it is done.",
+        "A tool's input is not JSON, although the answer is complete.",
         "Never run the tool; tell the model with a tool result of status error.",
         MEASURED,
         lambda: _one_tool(["{city: Zürich}"]),
@@ -121,14 +121,14 @@ TOOL_CASES: Final = (
     Case(
         "tool_interleaved",
         "The deltas of two tools alternate.",
-        "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
+        "Distinguish the blocks by their contentBlockIndex, or treat the stream as broken.",
         MEASURED,
         _interleaved,
     ),
     Case(
         "tool_but_end_turn",
         "The model asks for a tool, with stop reason end_turn.",
-        "Run the tool all the same, or the next request lacks its result and Bedrock refuses it.",
+        "Run the tool in any case; otherwise the next request lacks its result and Bedrock refuses it.",
         MEASURED,
         lambda: reply.message({"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}}, stop_reason="end_turn"),
     ),
@@ -141,7 +141,7 @@ TOOL_CASES: Final = (
     ),
     Case(
         "server_tool_nova",
-        "Nova has run its code interpreter itself: use and result are in the answer.",
+        "Nova has run its code interpreter itself: the tool use and its result are in the answer.",
         "Run nothing and answer no tool use of type server_tool_use; read the text.",
         RECORDED,
         _server_tool,

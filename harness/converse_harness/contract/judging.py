@@ -27,18 +27,18 @@ class _Worded(Enum):
 class VerdictLevel(_Worded):
     """The levels of a verdict. Each level has a word and a meaning."""
 
-    HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
-    REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
-    MISHANDLED = "mishandled", "The consumer gives something else than was answered, or does not come to an end."
+    HANDLED = "handled", "The consumer returns the answer, or reports a failure where a failure is right."
+    REFUSED = "refused", "The consumer raises an error of its own for an answer that it could have read."
+    MISHANDLED = "mishandled", "The consumer returns something that was not answered, or does not come to an end."
 
 
 class Flaw(_Worded):
     """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning."""
 
-    LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
-    CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
+    LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, without an error."
+    CORRUPTED = "corrupted", "Text, reasoning or a tool call differs from the sent one; a tool would run with it."
     SILENT = "silent success", "An answer that broke off, or was cut off by its stop reason, looks whole."
-    WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another trouble of AWS."
+    WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another error of AWS."
     BAD_REQUEST = "bad request", "A later request of the consumer is one that Bedrock refuses."
     ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
     HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."

@@ -40,15 +40,15 @@ class ToolCall:
 
 
 OPTIONAL: Final[Mapping[str, str]] = {
-    "reasoning": 'all text of reasoning, "" where none came',
+    "reasoning": 'the whole text of reasoning, "" if none came',
     "signatures": "the signature of each block of reasoning that has one, as texts",
     "redacted": "each block of redacted reasoning, as bytes",
-    "citations": "each Citation of AWS",
-    "images": "each ImageBlock of AWS",
-    "tool_results": "each ToolResultBlock of a tool that the service ran",
-    "usage": "the TokenUsage of AWS, `{}` where none came",
-    "trace": "the ConverseTrace of AWS, `{}` where none came",
-    "additional": "`additionalModelResponseFields`, `{}` where none came",
+    "citations": "each citation, as an AWS Citation",
+    "images": "each image, as an AWS ImageBlock",
+    "tool_results": "each result of a tool that the service ran, as an AWS ToolResultBlock",
+    "usage": "AWS's TokenUsage, `{}` if none came",
+    "trace": "AWS's ConverseTrace, `{}` if none came",
+    "additional": "`additionalModelResponseFields`, `{}` if none came",
     "content": "all content blocks, as AWS writes them",
 }
 """The places of an Outcome that are judged unless they are None."""

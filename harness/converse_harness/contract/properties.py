@@ -139,19 +139,19 @@ PROPERTIES: Final[Mapping[str, Property]] = {
         Property(
             "any_answer",
             "Any legal answer, cut into deltas anywhere.",
-            "Give the same text, tool calls and reasoning, however they are cut.",
+            "Return the same text, tool calls and reasoning, however they are cut.",
             lambda kinds, operation, transport: strategies.replies(kinds=kinds),
         ),
         Property(
             "any_extreme",
             "An answer at the edge: many blocks or deltas, long texts and inputs, large numbers, cut in odd places.",
-            "Give the same text, tool calls and reasoning, however long they are.",
+            "Return the same text, tool calls and reasoning, however long they are.",
             _at_the_edge,
         ),
         Property(
             "any_failure",
             "Any error before the stream or inside it, after any part of any answer.",
-            "Fail, or ask again; never take the part for whole, and run no tool of it.",
+            "Fail, or ask again; never treat the part as whole, and run none of its tools.",
             lambda kinds, operation, transport: (
                 strategies.errors() | strategies.stream_errors(replies=strategies.replies(kinds=kinds))
             ),
@@ -159,7 +159,7 @@ PROPERTIES: Final[Mapping[str, Property]] = {
         Property(
             "any_fault",
             "Any answer with exactly one breach of the protocol, anywhere.",
-            "Fail, or read what is clear; never take a part for whole, run no tool that is not clear, never hang.",
+            "Fail, or read the clear parts; never treat a part as whole, never run an unclear tool, never hang.",
             lambda kinds, operation, transport: strategies.faulty_replies(
                 kinds=kinds, transports=[transport], operations=[operation]
             ).map(lambda case: case.reply),

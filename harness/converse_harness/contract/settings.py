@@ -19,15 +19,15 @@ _TRANSPORTS: Final[tuple[Transport, ...]] = ("boto", "httpx", "server")
 
 SETTINGS: Final[Mapping[str, str]] = {
     "transport": 'how it reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` (by URL)',
-    "operation": 'what it calls: `"ConverseStream"` or `"Converse"`',
-    "known": "the cases and properties that it knowingly does not handle, each with the reason",
-    "time_limit": "how many seconds it may take for one answer",
-    "errors": "what its own errors stand for, by class or name: names of errors of AWS, and `"
+    "operation": 'the operation that it calls: `"ConverseStream"` or `"Converse"`',
+    "known": "the cases and properties that it is known not to handle, each with the reason",
+    "time_limit": "the most seconds that it may take for one answer",
+    "errors": "the meaning of its own errors, by class or name: names of AWS's errors, and `"
     f"{OVERFLOW}` for a conversation that is too long",
-    "most_calls": "how often it may ask for one answer",
-    "kinds": "the blocks of drawn answers, None for all; an Outcome must show those that are named",
+    "most_calls": "how many requests it may send for one answer",
+    "kinds": "the blocks of drawn answers, None for all; an Outcome must have a place for each named kind",
     "examples": "how many answers are drawn for each property",
-    "seed": "what answers are drawn: the same number draws the same; None draws others in each run, or those of "
+    "seed": "which answers are drawn: the same number draws the same; None draws others in each run, or those of "
     "`--hypothesis-seed`",
 }
 """The settings of a contract and their meanings."""

@@ -33,39 +33,39 @@ class HistoryChangeWords(NamedTuple):
 HISTORY_CHANGES: Final[Mapping[HistoryChangeKind, HistoryChangeWords]] = {
     "history_leaves_out_tool_use": HistoryChangeWords(
         "a tool use is missing, and other blocks of the same answer are there",
-        "leaves out toolUse {name} that call {number} was answered",
+        "leaves out toolUse {name} of the answer to call {number}",
     ),
     "history_adds_tool_use": HistoryChangeWords(
-        "a tool use that no answer gave stands in a message that is otherwise the model's",
-        "adds toolUse {name} to what call {number} was answered",
+        "a message of the model has a tool use that no answer gave",
+        "adds toolUse {name} to the answer to call {number}",
     ),
     "history_adds_tool_result": HistoryChangeWords(
-        "a tool result follows an answer, for an id that no answer gave and that no tool use has",
-        "adds a toolResult for {name} to those that call {number} was answered to give",
+        "after an answer comes a tool result for an id that no answer gave and no tool use has",
+        "adds a toolResult for {name}, which the answer to call {number} did not ask for",
     ),
     "history_changes_tool_name": HistoryChangeWords(
         "a tool use has another name",
-        "changes the name of toolUse {name} that call {number} was answered",
+        "changes the name of toolUse {name} in the answer to call {number}",
     ),
     "history_changes_tool_input": HistoryChangeWords(
         "a tool use has another input, as a JSON value",
-        "changes the input of toolUse {name} that call {number} was answered",
+        "changes the input of toolUse {name} in the answer to call {number}",
     ),
     "history_changes_text": HistoryChangeWords(
-        "a text (of 16 characters or more, and still alike) is another one, is cut, or goes on in the same line",
-        "changes text that call {number} was answered",
+        "a text of 16 characters or more was changed but is still similar, was cut, or continues in the same line",
+        "changes text in the answer to call {number}",
     ),
     "history_changes_reasoning": HistoryChangeWords(
-        "reasoning has another text, or is redacted in another way",
-        "changes reasoning that call {number} was answered",
+        "the text or the redacted bytes of reasoning are different",
+        "changes reasoning in the answer to call {number}",
     ),
     "history_changes_signature": HistoryChangeWords(
-        "reasoning has another signature; of Claude also: it has none",
-        "changes the signature of reasoning that call {number} was answered",
+        "reasoning has another signature, or, for Claude, no signature",
+        "changes the signature of reasoning in the answer to call {number}",
     ),
     "history_leaves_out_reasoning": HistoryChangeWords(
-        "reasoning is missing before the tool results that are given, of Claude with thinking `enabled`",
-        "leaves out reasoning that call {number} was answered",
+        "reasoning is missing before the tool results, for Claude with thinking `enabled`",
+        "leaves out reasoning of the answer to call {number}",
     ),
 }
 """Every kind of change that is reported, by its name."""

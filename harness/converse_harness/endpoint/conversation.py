@@ -29,9 +29,9 @@ HistoryLevel = Literal["note", "fail", "off"]
 """The reaction of the fake to a request that changes an earlier answer."""
 
 HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
-    "note": "answer as scripted, and note what was changed",
+    "note": "answer as scripted, and make a note of the change",
     "fail": "answer as scripted, and fail the test",
-    "off": "do not look at it",
+    "off": "do not compare answers",
 }
 
 _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})

@@ -29,7 +29,7 @@ Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways in which a client reaches a fake."""
 
 
-HANDS_OUT: Final = "hands out the events as they come"
+HANDS_OUT: Final = "returns the events as they come"
 SKIPS: Final = "skips the event"
 ENDS: Final = "ends without an error"
 FAILS: Final = "raises EventStreamError"

@@ -155,7 +155,7 @@ _TABLE: Final = (
     OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", positions.first, _drop),
     OrderFault(
         "second_message_start",
-        "A messageStart comes again.",
+        "A second messageStart comes.",
         "is messageStart ",
         positions.anywhere,
         partial(_insert, {"messageStart": {"role": "assistant"}}),
@@ -251,14 +251,14 @@ _TABLE: Final = (
     ),
     OrderFault(
         "index_repeated",
-        "A block has the contentBlockIndex of the last.",
+        "A block has the contentBlockIndex of the block before it.",
         "the next block is",
         positions.opening_later,
         partial(_renumber, -1),
     ),
     OrderFault(
         "index_of_another_block",
-        "An event has the contentBlockIndex of another block than the open one.",
+        "An event has the contentBlockIndex of a block that is not the open one.",
         "the open block is",
         positions.in_open_block,
         partial(_change, _index_of_next),

@@ -38,8 +38,8 @@ content.DeltaContent | converse_delta_content | A piece of a text.
 content.ContentBlockStop | converse_content_block_stop | The block of this index is complete.
 
 tools.JSONSchema | converse_json_schema | The JSON Schema of a tool's input.
-tools.ToolSpec | converse_tool_spec | What a model is told of the weather tool.
-tools.Tool | converse_tool | What a model is told of the weather tool, under its tag.
+tools.ToolSpec | converse_tool_spec | The description of the weather tool for a model.
+tools.Tool | converse_tool | The description of the weather tool for a model, under its tag.
 tools.ToolUse | converse_tool_use | A model asks for the weather.
 tools.ToolResult | converse_tool_result | What the tool answers to `converse_tool_use`.
 tools.ToolResultContent | converse_tool_result_content | The forecast as JSON.
@@ -56,7 +56,7 @@ tools.AgentTool | converse_agent_tool | The weather tool itself, to be run.
 tools.ToolFunc | converse_tool_func | The weather tool as a function.
 tools.ToolGenerator | converse_tool_generator | The weather tool at work: it yields the result.
 tools.RunToolHandler | converse_run_tool_handler | Runs uses of the weather tool.
-tools.ToolContext | converse_tool_context | What a tool is told beside its input.
+tools.ToolContext | converse_tool_context | The context that a tool gets beside its input.
 tools._Interruptible | converse_interruptible | What can stop to ask a person.
 
 streaming.StreamEvent | converse_stream_event | One event of a stream: a text goes on.
@@ -117,7 +117,7 @@ guardrails.SensitiveInformationPolicy | converse_sensitive_information_policy | 
 guardrails.PIIEntity | converse_pii_entity | An e-mail address found.
 guardrails.Regex | converse_regex | What a guardrail's own expression found.
 guardrails.ContextualGroundingPolicy | converse_contextual_grounding_policy | Checks of an answer against its sources.
-guardrails.ContextualGroundingFilter | converse_contextual_grounding_filter | An answer that leans on no source.
+guardrails.ContextualGroundingFilter | converse_contextual_grounding_filter | An answer that no source supports.
 
 ConverseRequest | converse_request | The arguments of `client.converse`.
 ConverseStreamRequest | converse_stream_request | The arguments of `client.converse_stream`, with a guardrail.
@@ -127,7 +127,7 @@ ConverseStreamOutput | converse_stream_events | The events of `converse_response
 ConverseTrace | converse_response_trace | A guardrail that only detects, and a prompt router.
 GuardrailTraceAssessment | converse_guardrail_trace_assessment | A guardrail that only detects, with its metrics.
 TokenUsage | converse_token_usage | Tokens of an answer, with `cacheDetails`.
-ConverseStreamMetrics | converse_stream_metrics | The time of an answer, as AWS tells it.
+ConverseStreamMetrics | converse_stream_metrics | The time of an answer, as AWS reports it.
 ToolSpecification | converse_tool_specification | The weather tool, `strict`.
 SystemTool | converse_system_tool | A tool of the service's own.
 AudioBlock | converse_audio_block | A WAV file of silence.
@@ -149,7 +149,7 @@ session.SessionType | converse_session_type | What a session is of: `AGENT`.
 session.encode_bytes_values | converse_bytes_values | A message with bytes, for `encode_bytes_values`.
 session.decode_bytes_values | converse_encoded_bytes_values | A message as JSON, for `decode_bytes_values`.
 
-memory.MemoryEntry | converse_memory_entry | Something remembered.
+memory.MemoryEntry | converse_memory_entry | A remembered fact.
 memory.MemoryStore | converse_memory_store | A store in memory, with an entry.
 memory.MemoryStoreConfig | converse_memory_store_config | What a store is made with.
 memory.MemoryManagerConfig | converse_memory_manager_config | An agent's memory.
@@ -159,7 +159,7 @@ memory.MemoryInjectionConfig | converse_memory_injection_config | How memories g
 memory.SearchOptions | converse_search_options | How to search one store.
 memory.MemorySearchOptions | converse_memory_search_options | How to search all stores.
 memory.MemoryAddOptions | converse_memory_add_options | How to add to all stores.
-memory.AddMessagesContext | converse_add_messages_context | What a store is told beside messages.
+memory.AddMessagesContext | converse_add_messages_context | The context that a store gets beside messages.
 memory.InjectionQueryContext | converse_injection_query_context | What a query is made of.
 memory.InjectionQueryCallback | converse_injection_query_callback | Makes a query of a conversation.
 memory.InjectionFormatContext | converse_injection_format_context | What the injected text is made of.

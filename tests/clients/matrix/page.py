@@ -21,15 +21,16 @@ MISSING: Final = "·"
 INTRODUCTION: Final = """\
 # What real clients do with every case
 
-Each client runs unchanged, in an environment of its own, against every case of the [catalogue](cases.md): streams
-(`ConverseStream`) in the first table, whole answers (`Converse`) in the second. What is in a cell is called by the
-[standard of the contract](contract.md#the-standard), and leads to what was seen. This page is made from a run:
-`nox -s matrix` asks all clients anew and writes it.
+Each client runs unchanged, in an environment of its own, against every case of the [catalogue](cases.md). The first
+tables are about streams (`ConverseStream`), the later ones about whole answers (`Converse`). A cell has the verdict of
+the [contract's standard](contract.md#the-standard), and links to the observed result. `nox -s matrix` runs all clients
+again and writes this page.
 """
 
 LEGEND: Final = f"""\
-`{HANDLED}` is handled, *refused* an error of the client's own where there is an answer; all else is mishandled, in
-bold. `{MISSING}`: the transport of the client cannot have it, or its botocore does not know it.
+`{HANDLED}` means handled. *Refused* means that the client raised an error of its own although there was an answer. A
+word in bold is the flaw of a mishandled answer. `{MISSING}` means that the case cannot occur with the client's
+transport, or that the client's botocore does not have it.
 """
 
 TITLES: Final = {"ConverseStream": "Streams", "Converse": "Whole answers"}

@@ -40,7 +40,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_is_given_texts",
-        "a text that Claude is given is not empty",
+        "a text for Claude is not empty",
         MODEL + "messages: text content blocks must be non-empty",
         in_shown("text", lambda text: not text),
         (
@@ -51,7 +51,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_is_not_given_whitespace",
-        "a message to Claude with texts has more in them than whitespace",
+        "a message with texts for Claude has a text with more than whitespace",
         MODEL + "messages: text content blocks must contain non-whitespace text",
         conversation.messages_of_whitespace,
         (
@@ -76,7 +76,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_prefills_end_in_text",
-        "what Claude before 4.6 is to go on with does not end in whitespace",
+        "a text that Claude before 4.6 continues does not end in whitespace",
         MODEL + "messages: final assistant content cannot end with trailing whitespace",
         conversation.prefills_that_end_in_whitespace,
         (
@@ -87,7 +87,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_says_more_than_it_thinks",
-        "what Claude from 5 on is said to have answered is more than thoughts",
+        "an earlier answer of Claude from 5 on has more than reasoning",
         MODEL + _PREFILL,
         thinking.nothing_but_thoughts,
         (reported("NousResearch/hermes-agent#105780", "2026-09-08", "Sonnet 5, Fable 5.1"),),
@@ -96,7 +96,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_thoughts_are_signed",
-        "what Claude thought is given back with its signature",
+        "Claude's reasoning is sent back with its signature",
         MODEL + "messages.{n}.content.{m}.thinking.signature: Field required",
         in_blocks(
             "reasoningContent",
@@ -111,7 +111,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_thought_before_it_used_tools",
-        "while Claude before 4.6 thinks, what it thought before it used the last tools is given back",
+        "while Claude before 4.6 thinks, its reasoning before its last tool uses is sent back",
         MODEL + "messages.{n}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When "
         "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
         "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To "
@@ -156,7 +156,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_thinks_or_must_use_a_tool",
-        "Claude is not forced to use a tool while it thinks",
+        "a tool is not forced while Claude thinks",
         MODEL + "Thinking may not be enabled when tool_choice forces tool use.",
         thinking.while_thinking("toolConfig.toolChoice", ["enabled"], thinking.has_a_forced_tool),
         (
@@ -202,7 +202,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_4_6_thinks_with_a_high_top_p",
-        "topP is 0.95 at least while Claude 4.6 thinks",
+        "topP is at least 0.95 while Claude 4.6 thinks",
         MODEL + "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled or in adaptive mode. "
         "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
         "#important-considerations-when-using-extended-thinking",
@@ -214,7 +214,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_may_think_enough",
-        "Claude may think 1,024 tokens at least",
+        "Claude's budget for thinking is at least 1,024 tokens",
         MODEL + "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
         in_request(
             "additionalModelRequestFields.thinking.budget_tokens",
@@ -229,7 +229,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_may_answer_more_than_think",
-        "maxTokens is more than Claude may think",
+        "maxTokens is larger than Claude's budget for thinking",
         MODEL + "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
         "https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
         in_request(
@@ -240,7 +240,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_has_no_temperature",
-        "Claude from 4.7 on is given no temperature, but 1 while it thinks adaptively",
+        "Claude from 4.7 on gets no temperature, except 1 while it thinks adaptively",
         MODEL + "`temperature` is deprecated for this model.",
         in_request("inferenceConfig.temperature", thinking.has_a_temperature, "inferenceConfig"),
         (
@@ -254,7 +254,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_has_one_way_to_choose",
-        "Claude from 4.1 on is given a temperature or topP",
+        "Claude from 4.1 on gets a temperature or topP, not both",
         MODEL + "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
         in_request(
             "inferenceConfig.topP", lambda asked: {"temperature", "topP"} <= asked.inference.keys(), "inferenceConfig"
@@ -317,7 +317,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_caches_no_file",
-        "a cache point for Claude does not come right after a document that is no PDF",
+        "a cache point for Claude does not come right after a document that is not a PDF",
         MODEL + "messages.{n}.content.{m}.type: Field required",
         caching.points_after_a_file,
         (

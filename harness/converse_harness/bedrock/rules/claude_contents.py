@@ -25,7 +25,7 @@ _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
 CLAUDE_CONTENTS: Final = (
     Rule(
         "claude_results_stand_without_files",
-        "a message to Claude with the result of a tool has no document but PDFs",
+        "a message to Claude with the result of a tool has no documents except PDFs",
         MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
         media.files_beside_results,
@@ -37,7 +37,7 @@ CLAUDE_CONTENTS: Final = (
     ),
     Rule(
         "claude_sees_no_videos",
-        "Claude is shown no video",
+        "a request to Claude has no video",
         no_block("video"),
         media.any_of("video"),
         (recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),),
@@ -155,7 +155,7 @@ CLAUDE_CONTENTS: Final = (
     ),
     Rule(
         "claude_images_are_of_their_format",
-        "an image for Claude from 4 on is of the format that it is said to be",
+        "an image for Claude from 4 on has the format that its block names",
         MODEL + "messages.{n}.content.{m}.image.source.bytes: The image was specified using the image/{said} media "
         "type, but the image appears to be a image/{found} image",
         images.of_another_format(images.format_of),
@@ -185,7 +185,7 @@ CLAUDE_CONTENTS: Final = (
     ),
     Rule(
         "claude_images_are_smaller_among_many",
-        "with more than 20 images for Claude none has a side of more than 2,000 pixels",
+        "if a request has more than 20 images for Claude, none has a side of more than 2,000 pixels",
         MODEL + "image exceed max allowed size for many-image requests: 2000 pixels",
         images.too_wide_among_many,
         (

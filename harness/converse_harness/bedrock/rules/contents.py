@@ -71,7 +71,7 @@ CONTENTS: Final = (
     ),
     Rule(
         "tool_results_have_uses",
-        "a message has no more results than the turn before it used tools",
+        "a message has no more tool results than the turn before it has tool uses",
         "The number of toolResult blocks at messages.{n}.content exceeds the number of toolUse blocks of previous "
         "turn.",
         tools.more_results_than_uses,
@@ -84,7 +84,7 @@ CONTENTS: Final = (
     ),
     Rule(
         "tool_uses_have_results",
-        "the message after one that used tools has their results",
+        "the message after one with tool uses has their results",
         "Expected toolResult blocks at messages.{n}.content for the following Ids: {ids}",
         tools.missing_results,
         (
@@ -168,7 +168,7 @@ CONTENTS: Final = (
     ),
     Rule(
         "document_sources_are_files",
-        "a document that is not to be cited is a file",
+        "a document without citations is a file",
         "DocumentSource object at messages.{n}.content.{m}.document.source must set one of the following keys: bytes, "
         "s3Location",
         in_blocks("document", media.is_for_citations, ".source"),

@@ -73,7 +73,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "some_answers_are_limited",
-        "maxTokens is no more than the model makes",
+        "maxTokens is not above the model's limit",
         "The maximum tokens you requested exceeds the model limit of {most}. Try again with a maximum tokens value "
         "that is lower than {most}.",
         abilities.too_many_tokens,
@@ -173,7 +173,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "some_see_no_images",
-        "models of texts are shown no image",
+        "text-only models get no image",
         no_block("image"),
         media.any_of("image"),
         (PROBED,),
@@ -222,7 +222,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "writer_results_have_no_status",
-        "the result of a tool for Writer says no status",
+        "the result of a tool for Writer has no status",
         no_field("status"),
         in_blocks("toolResult", lambda result: "status" in result, ".status"),
         (coded("pydantic-ai, its profile of Bedrock's models", "2026-11"),),
@@ -230,7 +230,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "deepseek_is_not_given_thoughts",
-        "what DeepSeek R1 thought is not given back",
+        "DeepSeek R1's reasoning is not sent back",
         "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
         any_block("reasoningContent"),
         (reported("langchain-ai/langchain-aws#401", "2025-03"),),
@@ -238,7 +238,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "some_thoughts_are_not_signed",
-        "what Kimi, GLM, MiniMax and gpt-oss thought is given back without a signature",
+        "the reasoning of Kimi, GLM, MiniMax and gpt-oss is sent back without a signature",
         no_field("reasoningContent.reasoningText.signature"),
         in_blocks(
             "reasoningContent",
@@ -285,12 +285,12 @@ OTHER_FAMILIES: Final = (
         tools.names_with_hyphens,
         (reported("SEMOSS/Semoss#2892", "2026-08-13"),),
         Models(only=("amazon.nova*",)),
-        remark="it is the answer that fails when Nova calls the tool, not the request",
+        remark="the request is accepted; the answer fails when Nova calls the tool",
         verdict="note",
     ),
     Rule(
         "nova_images_are_images",
-        "an image for Nova is of the format that it is said to be",
+        "an image for Nova has the format that its block names",
         MODEL + "detected file MIME type {found} does not match the expected type image/{said}",
         images.of_another_format(images.media_type_of),
         (coded("a client that sorts Bedrock's errors", "2026-11"),),
@@ -299,7 +299,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "llama_images_are_of_their_format",
-        "an image for Llama is of the format that it is said to be",
+        "an image for Llama has the format that its block names",
         MODEL + "The provided image does not match the specified image format.",
         images.of_another_format(images.format_of),
         (reported("boto/boto3#4415", "2025-01-29", "Llama 3.2"),),
@@ -324,7 +324,7 @@ OTHER_FAMILIES: Final = (
         tools.forced,
         (coded("langchain-aws, its table of tool choices", "2026-11"),),
         Models(only=("cohere.command-r*",)),
-        remark="the wording is thought; Bedrock was also seen to say that a combination of parameters is invalid "
+        remark="the wording is guessed; Bedrock was also seen to say that a combination of parameters is invalid "
         "(langchain-ai/langchain-aws#566, 2025-08-05)",
         verdict="note",
     ),

@@ -22,7 +22,7 @@ REQUEST: Final = (
     ),
     Rule(
         "model_exists",
-        "the model id is an ARN, or one that a provider of Bedrock can have",
+        "the model id is an ARN, or has the form of the ids of Bedrock's providers",
         "The provided model identifier is invalid.",
         in_request("modelId", abilities.ids_of_no_model),
         (
@@ -47,7 +47,7 @@ REQUEST: Final = (
     ),
     Rule(
         "model_converses",
-        "the model id is of a model that can be asked by Converse",
+        "the model can be called through Converse",
         "This action doesn't support the model that you provided.",
         in_request("modelId", abilities.ids_that_do_not_converse),
         (
@@ -59,7 +59,7 @@ REQUEST: Final = (
     ),
     Rule(
         "constraints_hold",
-        "the body is as AWS's model says: members, lengths, patterns, ranges, enums",
+        "the body satisfies AWS's model: members, lengths, patterns, ranges, enums",
         "{errors}",
         words.broken_constraints,
         (
@@ -102,7 +102,7 @@ REQUEST: Final = (
     ),
     Rule(
         "conversation_is_not_empty",
-        "there is a message, unless the model id is a stored prompt's",
+        "the request has a message, unless the model id names a stored prompt",
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
         in_request("messages", conversation.has_no_message),
         (
@@ -196,11 +196,11 @@ REQUEST: Final = (
             reported("langchain-ai/langchain-aws#403", "2025-03-27", "Titan"),
             reported("boto/botocore#3525", "2025-07-23", "Claude 3.7"),
         ),
-        Models(but={Claude(since=(4,)): "it says so itself: claude_is_given_texts"}),
+        Models(but={Claude(since=(4,)): "it has its own rule: claude_is_given_texts"}),
     ),
     Rule(
         "guard_content_is_not_blank",
-        "what a guardrail is to look at has more than whitespace",
+        "a text for a guardrail has more than whitespace",
         "The guard content field in the ContentBlock object at messages.{n}.content.{m} is blank",
         in_blocks("guardContent", lambda it: "text" in it and not it["text"].get("text", "-").strip(), ".text.text"),
         (

@@ -35,10 +35,10 @@ WitnessKind = Literal["recording", "report", "page", "code"]
 """The kind of evidence for a message; `WITNESS_KINDS` describes each kind."""
 
 WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
-    "recording": "an answer of the service that a public repository keeps",
+    "recording": "an answer of the service in a public repository",
     "report": "a public thread",
     "page": "AWS's page or AWS's model of the API; the date is when it was read",
-    "code": "public source code that tried it, or says so",
+    "code": "public source code that tried it, or states it",
 }
 
 
@@ -87,9 +87,10 @@ Verdict = Literal["refuse", "note", "strict"]
 """How a request that breaks a rule is treated; `VERDICTS` describes each verdict."""
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
-    "refuse": "Bedrock is known to refuse it, and nothing newer was accepted of these models",
-    "note": "Bedrock was seen to refuse it, but something newer speaks against that, or nobody knows when: it is noted",
-    "strict": "it is refused at the strict level only",
+    "refuse": "Bedrock is known to refuse such requests, and these models accepted none of them later",
+    "note": "Bedrock was seen to refuse such requests, but a newer witness contradicts this, or the date is unknown: "
+    "they get a note",
+    "strict": "such requests are refused at the strict level only",
 }
 
 
@@ -98,10 +99,10 @@ RuleLevel = Literal["off", "warn", "default", "strict"]
 
 
 LEVELS: Final[Mapping[RuleLevel, str]] = {
-    "off": "answer whatever is asked",
-    "warn": "answer as scripted, and note what Bedrock would refuse",
-    "default": "refuse what Bedrock refuses of the model that is asked for",
-    "strict": "refuse also model ids that Bedrock does not take",
+    "off": "answer every request",
+    "warn": "answer as scripted, with a note for each request that Bedrock would refuse",
+    "default": "refuse requests that Bedrock refuses for the requested model",
+    "strict": "refuse also model ids that Bedrock does not accept",
 }
 
 

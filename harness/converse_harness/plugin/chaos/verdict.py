@@ -23,13 +23,13 @@ class Survival(Enum):
     """What became of a test with a damaged reply, worst first: the words of the summary, and what they mean."""
 
     HUNG = "hung", "the code waits for ever"
-    NOT_NOTICED = "not noticed", "the test passed, nothing was asked again, and no error or log line says so"
+    NOT_NOTICED = "not noticed", "the test passed, no request was sent again, and no error or log line shows the fault"
     WRONG_ANSWER = "wrong answer without an error", "only the test's own assertion failed"
     RAISED = "raised", "an exception left the code under test"
-    REPORTED = "reported", "a log line at warning or above, or a result that is an error, says so"
-    RECOVERED = "recovered", "it was asked again, and the test passed"
+    REPORTED = "reported", "a log line at warning or above, or an error as a result, shows the fault"
+    RECOVERED = "recovered", "the request was sent again, and the test passed"
     HARMLESS = "harmless", "the test passed, and the fault may be ignored"
-    COUNTED = "counted", "it was asked again, and only a line of the test that counts or reads calls failed"
+    COUNTED = "counted", "the request was sent again, and only a line of the test that counts or reads calls failed"
 
     def __init__(self, word: str, meaning: str) -> None:
         self.word = word

@@ -28,24 +28,24 @@ INTRODUCTION: Final = """\
 # Agent frameworks
 
 You test a program that is built on a framework. The framework runs unchanged, as in production: it makes its own
-client, and the fixture answers this client. These frameworks were tried, each in an environment of its own, in a
-project that has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
+client, and the fixture answers this client. The frameworks below were tried, each in an environment of its own. The
+project has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
 
-*Needs* is what a test has besides the fixture [`converse`](fixtures.md). *Seen* is what the suite does: a **text** is
-one answer; a **conversation** has a second question; a **stream** is read piece by piece; **async** is a framework's
-second, asynchronous API; in a **tool use** the framework returns the tool that the model chose; in a **tool loop** it
-runs the tool, sends the result and gets a text; **throttled** is a 429 and then an answer. The suites are in the
-repository, in `tests/clients/pinned/frameworks/`.
+*Needs* is the set-up of a test besides the fixture [`converse`](fixtures.md). *Seen* lists what the suite tests. A
+**text** is one answer; a **conversation** has a second question; a **stream** is read piece by piece; **async** is a
+framework's second, asynchronous API. In a **tool use** the framework returns the tool that the model chose. In a
+**tool loop** it runs the tool, sends the result and gets a text. **Throttled** is a 429 and then an answer. The suites
+are in the repository, in `tests/clients/pinned/frameworks/`.
 """
 
 AFTER_THE_TABLE: Final = """\
-Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) has what
-they do with every case. A framework that is in neither table stands on one of these clients in most cases;
-[transports](transports.md) has the fixture for each.
+Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) shows what
+they do with every case. A framework that is in neither table uses one of these clients in most cases. The page on
+[transports](transports.md) names the fixture for each client.
 
 ## Nothing but the fixture
 
-A suite for a framework reads like this one for Strands Agents:
+A suite for a framework looks like this one for Strands Agents:
 
 ```python
 from converse_harness import reply
@@ -90,7 +90,7 @@ def dummy_keys(converse):
         yield
 ```
 
-Then what looks for keys finds these, in each test:
+Then code that looks for keys finds these dummy keys, in each test:
 
 ```python
 import boto3
@@ -100,21 +100,21 @@ def test_finds_keys(converse):
     assert boto3.Session().get_credentials() is not None
 ```
 
-Without this line these errors come:
+Without this line these errors are raised:
 """
 
 WRONG: Final = """\
 ## What they do wrong
 
-These are bugs of the released frameworks, with any answer of Bedrock. A test of the suite shows each, and fails when
-the framework is mended. [More of this kind](found.md).
+These are bugs of the released frameworks; they come with any answer of Bedrock. A test of the suite shows each bug, and
+fails when the framework is mended. [More of this kind](found.md).
 """
 
 AGAIN: Final = """\
 ## Try it again
 
-`nox -s frameworks` tries all of them, `nox -s frameworks -- dspy mem0` these two. For a newer version, change
-`tests/clients/pinned/frameworks/frameworks.toml`, run the session, and write this page with
+`nox -s frameworks` tries all frameworks; `nox -s frameworks -- dspy mem0` tries only these two. For a newer version,
+change `tests/clients/pinned/frameworks/frameworks.toml`, run the session, and write this page with
 `python -m tests.clients.pinned.frameworks.page`.
 """
 
