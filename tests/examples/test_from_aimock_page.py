@@ -32,7 +32,7 @@ def body(part: str) -> dict[str, Any]:
             return {"when": [{**given, "always": {"text": "a"}}]}
         case ["regex"]:
             return {"when": [{"last_user_text": given, "always": {"text": "a"}}]}
-        case ["broken" | "paced"]:
+        case ["broken" | "paced" | "stop_reason"]:
             return {"script": [{"text": "a b c", **given}]}
         case _:
             return {"script": [given]}
