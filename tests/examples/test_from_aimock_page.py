@@ -15,7 +15,7 @@ ROWS: Final = re.findall(
 )
 """What stands in a fixture, and what stands in the body in its place."""
 
-PARTS: Final = [part for _, cell in ROWS for part in re.findall(r"`([{\"][^`]*)`", cell)]
+PARTS: Final = [part for _, cell in ROWS for part in re.findall(r"`([{\"][^`]*:[^`]*)`", cell)]
 """The JSON of the second column: a reply, or a member of a condition or of a reply."""
 
 CONDITIONS: Final = ("last_user_text", "system", "model", "tool", "turn")
