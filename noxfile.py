@@ -388,6 +388,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 
-shared = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "install": install, "node_is_there": node_is_there}
-for file in ("tests/clients/differential_session.py", "tests/tool_schemas/session.py"):
-    runpy.run_path(file, shared)
+shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
+shared |= {"install": install, "node_is_there": node_is_there, "pinned": pinned}
+for folder in ("tests/clients/differential_", "tests/clients/pinned/notebook/", "tests/tool_schemas/"):
+    runpy.run_path(f"{folder}session.py", shared)

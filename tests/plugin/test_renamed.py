@@ -117,6 +117,19 @@ def test_parameters_keep_their_names(upstream: Upstream) -> None:
     assert upstream.files == ["test_a/test_city[Bern].jsonl", "test_a/test_city[Chur].jsonl"]
 
 
+def test_a_recording_of_another_parameter_is_told_in_a_run_of_all_tests(upstream: Upstream) -> None:
+    """An imported cassette has its name from another tool, which replaces other characters."""
+    upstream.project.makepyfile(test_a=NAMES.replace("CITIES", '["a-b"]'))
+    upstream.project.makeini("[pytest]")
+    upstream.record().assert_outcomes(passed=1)
+    USED_FILES.clear()  # the next run is in the same process
+    upstream.project.makepyfile(test_a=NAMES.replace("CITIES", '["a:b"]'))
+    result = upstream.replay()
+    result.assert_outcomes(failed=1)
+    old, new = (f"'recordings/test_a/test_city[[]{name}.jsonl'" for name in ("a-b]", "a_b]~*"))
+    result.stdout.fnmatch_lines(f"E*    git mv {old} {new}")
+
+
 def test_names_that_differ_in_capitals_only_are_told_apart(upstream: Upstream) -> None:
     """Also if only one of them runs: its file has the same name as in a run of all."""
     upstream.project.makepyfile(test_a=NAMES.replace("CITIES", '["Bern", "bern", "Chur"]'))

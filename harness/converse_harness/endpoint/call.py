@@ -151,7 +151,11 @@ class Call:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The keyword arguments of the boto3 call, as a mock's `assert_called_with` would compare them."""
+        """The keyword arguments of the boto3 call, as a mock's `assert_called_with` would compare them.
+
+        For InvokeModel and other operations whose body has no model: the arguments in the path, and the members of the
+        JSON body.
+        """
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
         shape = bedrock.operation(self.operation).input_shape

@@ -54,7 +54,8 @@ _ADVICE: Final[Mapping[str, Advice]] = {
     "retry": Advice(
         "The client repeated a call that had failed. Script the failure as often as it tries,\n"
         "for instance reply.throttled().times(3), and what comes after it; or let it try once:\n"
-        "@pytest.mark.converse(attempts=1).   More: converse-harness docs scripting retries",
+        "@pytest.mark.converse(attempts=1), or fake_converse(attempts=1).   "
+        "More: converse-harness docs scripting retries",
         "The client repeated a call that had failed. Script the failure as often as it tries,\n"
         f'for instance {{"throttled": true, "times": 3}}, and what comes after it.{_IN_JSON}',
     ),

@@ -102,6 +102,16 @@ def test_the_page(suite: Suite) -> None:
     assert re.search(r"❯ unused\.test\.ts:5:9", output), output  # the line that opened the fake
 
 
+def test_the_page_for_who_comes_from_aimock(suite: Suite) -> None:
+    page = (ROOT / "docs" / "from-aimock.md").read_text(encoding="utf-8")
+    _, body = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (test,) = re.findall(r"```ts\n(.*?)```", page, re.DOTALL)
+    suite.write("weather.json", body)
+    suite.write("weather.test.ts", test)
+    status, output = suite.vitest()
+    assert (status, "2 passed" in output) == (0, True), output
+
+
 # It is checked with `tsc --strict`, and the lines below `@ts-expect-error` are refused.
 MANY = """\
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
