@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from converse_harness.json_values import is_array, is_object
-from converse_harness.secrets import mask_encoded
+from converse_harness.json_values import is_array
 from converse_harness.stream.delivery import SentEvent
 from converse_harness.viewer.pieces import changed_events
-from converse_harness.viewer.view import CallView, RefusedBy, json_text, plain
+from converse_harness.viewer.view import CallView, RefusedBy, json_text, mask_value, plain
 
 if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
@@ -77,21 +76,6 @@ class _ViewedCall(Protocol):
     def outcome(self) -> str: ...
     @property
     def outline(self) -> str: ...
-
-
-def mask_value(value: Any, name: str = "") -> Any:
-    """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
-
-    >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
-    {'note': '***', 'n': [1]}
-    """
-    if isinstance(value, str):
-        before = f"{name}: " if name else ""
-        made = mask_encoded(before + value)
-        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value)
-    if is_object(value):
-        return {mask_encoded(key): mask_value(each, key) for key, each in value.items()}
-    return [mask_value(each, name) for each in value] if is_array(value) else value
 
 
 def views_of(calls: Sequence[_ViewedCall], clean: Clean = mask_value) -> list[CallView]:
