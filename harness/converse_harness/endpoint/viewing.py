@@ -172,9 +172,11 @@ def _answer(call: _ViewedCall) -> Any:
             return json.loads(data) if data else None
         except (ValueError, RecursionError):
             return data[:_MOST].decode(errors="replace")
-    response = call.response
-    if response is None:
-        return None
+    return None if call.response is None else in_aws_form(call.response)
+
+
+def in_aws_form(response: Response) -> dict[str, Any]:
+    """Return an assembled answer as the members of AWS's ConverseResponse."""
     given = {_NAMES.get(each.name, each.name): getattr(response, each.name) for each in fields(response)}
     message = given.pop("message")
     return {"output": {"message": message}, **{name: value for name, value in given.items() if value is not None}}
