@@ -338,6 +338,7 @@ def test_nothing_of_it_is_imported_without_the_option(project: pytest.Pytester) 
     assert "converse_harness.plugin.html_report" in given.stdout.lines[-1]
 
 
+@pytest.mark.slow
 def test_a_report_of_200_calls_is_small(project: pytest.Pytester) -> None:
     project.makepyfile(
         """

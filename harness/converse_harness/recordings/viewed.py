@@ -50,7 +50,7 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
         started=started,
         took=max(float(line["t"]) for line in exchange.lines() if "t" in line),
         request=_request(call, clean),
-        headers=tuple((clean.text(name), clean.text(str(value))) for name, value in call.get("headers", {}).items()),
+        headers=clean.headers((name, str(value)) for name, value in call.get("headers", {}).items()),
         status=status,
         outline=clean.text(f"{status or 'no HTTP answer'}  {summary}".rstrip() + broken),
         outcome=outcome,
