@@ -242,13 +242,15 @@ _MOST: Final = 256 * 1024
 """At most this number of bytes is decompressed."""
 
 
-def mask_encoded(text: str) -> str:
+def mask_encoded(text: str, own: Collection[str] | None = None) -> str:
     """Return the text with its secrets masked, and each run of base64 (also of gzip) that contains a secret.
+
+    `own` are the secrets of this process, by default `own_secrets()`.
 
     >>> mask_encoded("the key: QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5")
     'the key: ***'
     """
-    own = own_secrets()
+    own = own_secrets() if own is None else own
     return mask(_ENCODED.sub(lambda found: MASK if _holds_secret(found[0], own) else found[0], text), own)
 
 
