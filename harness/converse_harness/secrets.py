@@ -229,7 +229,8 @@ def mask(text: str, own: Collection[str] | None = None) -> str:
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
     text = _without(text, own_spans(text, own_secrets() if own is None else own))
-    for kind in KINDS:
+    # Most texts have no secret: one search for all kinds takes less than half of the time of a search for each.
+    for kind in KINDS if next(matches(text), None) is not None else ():
         text = _without(text, secret_spans(kind, text))
     return text
 
