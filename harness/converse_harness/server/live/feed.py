@@ -172,8 +172,10 @@ class Feed:
     def closed(self, fake: ServerFake) -> None:
         """Keep a fake that was closed for a while, if it has few calls."""
         with self._lock:
-            if id(fake) in self._shown:
-                self._changed(Shown("closed", self._shown[id(fake)].number))
+            shown = self._shown.get(id(fake))
+            if shown is not None:
+                self._look_at(shown)
+                self._changed(Shown("closed", shown.number))
             self._closed.append(fake)
             while len(self._closed) > _KEPT_FAKES or sum(len(each.endpoint.calls) for each in self._closed) > _KEPT_CALLS:
                 self._forget(self._closed.popleft())

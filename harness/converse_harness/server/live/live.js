@@ -1,66 +1,92 @@
 "use strict";
-// Shows the calls while they happen. The server sends each fake and each call as a fragment of HTML in which every text
-// is escaped; a fragment replaces the one before it. The policy of the page lets no script run but this one.
-const fakes = document.getElementById("fakes");
-const state = document.getElementById("state");
-const MOST_CALLS = 200; // of one fake
-const MOST_FAKES = 100;
-const template = document.createElement("template");
+// Shows calls while they happen. The server sends each call as a fragment of HTML in which every text is escaped; a
+// fragment replaces the one before it. The policy of the page lets no script run but the page's own.
+(() => {
+  const MOST_FAKES = 100;
+  const MOST_CALLS = 200; // of one fake
+  const fakes = document.getElementById("fakes");
+  const state = document.getElementById("state");
+  const template = document.createElement("template");
 
-function element(name, className) {
-  const made = document.createElement(name);
-  made.className = className;
-  return made;
-}
+  const element = (name, className, ...content) => {
+    const made = document.createElement(name);
+    made.className = className;
+    made.append(...content);
+    return made;
+  };
 
-function fakeOf(number) {
-  const id = `fake-${number}`;
-  let fake = document.getElementById(id);
-  if (fake === null) {
-    fake = element("section", "fake");
-    fake.id = id;
-    fake.append(element("header", "head"), element("div", "calls"));
-    fakes.prepend(fake);
-    while (fakes.children.length > MOST_FAKES) fakes.lastElementChild.remove();
-  }
-  return fake;
-}
+  const fakeOf = (number) => {
+    const id = `fake-${number}`;
+    let fake = document.getElementById(id);
+    if (fake === null) {
+      const title = element("h2", "", element("span", "title"), " ", element("small", "state", "open"));
+      fake = element("section", "page-section", title, element("div", "head"), element("div", "calls"));
+      fake.id = id;
+      fakes.prepend(fake);
+      while (fakes.children.length > MOST_FAKES) {
+        fakes.lastElementChild.remove();
+      }
+    }
+    return fake;
+  };
 
-// What a person has opened stays open when its fragment is replaced.
-function replaceContent(place, html) {
-  const open = [...place.querySelectorAll("details")].map((each) => each.open);
-  template.innerHTML = html;
-  place.replaceChildren(template.content);
-  place.querySelectorAll("details").forEach((each, index) => {
-    if (index < open.length) each.open = open[index];
+  const callOf = (fake, number) => {
+    const calls = fake.querySelector(".calls");
+    const numberOf = (each) => Number(each.dataset.number);
+    const next = [...calls.children].find((each) => numberOf(each) >= number) ?? null;
+    if (next !== null && numberOf(next) === number) {
+      return next;
+    }
+    const call = element("div", "");
+    call.dataset.number = number;
+    calls.insertBefore(call, next);
+    while (calls.children.length > MOST_CALLS) {
+      calls.firstElementChild.remove();
+    }
+    return call;
+  };
+
+  // What a person has opened stays open, and what has the focus keeps it.
+  const replaceContent = (place, html) => {
+    const details = () => [...place.querySelectorAll("details")];
+    const open = details().map((each) => each.open);
+    const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
+    template.innerHTML = html;
+    place.replaceChildren(template.content);
+    details().forEach((each, index) => {
+      each.open = open[index] ?? each.open;
+    });
+    if (focused) {
+      document.getElementById(focused)?.focus({ preventScroll: true });
+    }
+  };
+
+  const source = new EventSource(`/__converse/live${location.search}`);
+  const on = (kind, show) => {
+    source.addEventListener(kind, (event) => {
+      show(JSON.parse(event.data));
+      document.dispatchEvent(new Event("converse-changed"));
+    });
+  };
+
+  on("reset", () => fakes.replaceChildren());
+  on("fake", ({ fake, title, html }) => {
+    const shown = fakeOf(fake);
+    shown.querySelector(".title").textContent = title;
+    replaceContent(shown.querySelector(".head"), html);
   });
-}
+  on("call", ({ fake, call, html }) => replaceContent(callOf(fakeOf(fake), call), html));
+  on("closed", ({ fake }) => {
+    fakeOf(fake).querySelector(".state").textContent = "closed";
+  });
 
-function callOf(fake, number) {
-  const calls = fake.querySelector(".calls");
-  const numberOf = (each) => Number(each.dataset.call);
-  const after = [...calls.children].find((each) => numberOf(each) >= number);
-  if (after !== undefined && numberOf(after) === number) return after;
-  const call = element("div", "call");
-  call.dataset.call = number;
-  calls.insertBefore(call, after ?? null);
-  while (calls.children.length > MOST_CALLS) calls.firstElementChild.remove();
-  return call;
-}
-
-const events = new EventSource(`/__converse/live${location.search}`);
-const on = (kind, show) => events.addEventListener(kind, (event) => show(JSON.parse(event.data)));
-on("reset", () => fakes.replaceChildren());
-on("fake", (data) => replaceContent(fakeOf(data.fake).querySelector(".head"), data.html));
-on("call", (data) => replaceContent(callOf(fakeOf(data.fake), data.call), data.html));
-on("closed", (data) => fakeOf(data.fake).classList.add("closed"));
-
-events.onopen = () => {
-  state.textContent = "Live: new calls appear below.";
-};
-events.onerror = () => {
-  state.textContent =
-    events.readyState === EventSource.CLOSED
-      ? "The server does not send calls to this page any more. If it was started anew, open the address that it printed."
-      : "The server cannot be reached. This page tries again.";
-};
+  source.onopen = () => {
+    state.textContent = "Live: calls appear here when they come.";
+  };
+  source.onerror = () => {
+    state.textContent =
+      source.readyState === EventSource.CLOSED
+        ? "The server refuses to send more. If it was started again, open the address that it printed."
+        : "The server cannot be reached: it has stopped, or the connection broke. This page tries again.";
+  };
+})();
