@@ -138,8 +138,8 @@ def lint(session: nox.Session) -> None:
 def typing(session: nox.Session) -> None:
     """Both type checkers on the project, and on what a user writes with it."""
     # pyright needs node; its extra brings one that installs like any other package. The pinned suites need trio.
-    packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-pyyaml", *LITELLM, *NEIGHBOURS)
-    install(session, *packages, extra="[test]")
+    packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-docutils", "types-pyyaml", *LITELLM, *NEIGHBOURS)
+    install(session, *packages, extra="[docs,test]")
     session.run("mypy")
     session.run("pyright", "--pythonpath", f"{session.bin}/python")
     session.run("python", "tests/typing/check.py")
@@ -389,5 +389,5 @@ def bench(session: nox.Session) -> None:
 
 
 shared = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "install": install, "node_is_there": node_is_there}
-for file in ("tests/clients/differential_session.py", "tests/tool_schemas/session.py"):
+for file in ("tests/clients/differential_session.py", "tests/tool_schemas/session.py", "docs/_site/session.py"):
     runpy.run_path(file, shared)

@@ -1,0 +1,57 @@
+"""What the pages in Markdown need besides MyST: anchors, pictures in their places, words for the search."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+_ANCHOR = re.compile(r'<a id="([^"]+)">')
+_DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
+_GRAMMAR = "```{picture} grammar\n```"
+_SUBPAGES = "matrix/"
+_COMMENT = re.compile(r"^<!-- picture: ([\w-]+) -->$", re.MULTILINE)
+
+
+def draw(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put pictures in their places: the Mermaid diagram, which GitHub draws by itself, and `<!-- picture: NAME -->`."""
+    source[0] = _COMMENT.sub(r"```{picture} \1\n```", _DIAGRAM.sub(_GRAMMAR, source[0]))
+
+
+def anchor(app: Sphinx, document: nodes.document) -> None:
+    """Let links lead to the `<a id="...">` of a page, as they do on GitHub. Subpages need no place in the contents."""
+    if app.env.docname.startswith(_SUBPAGES):
+        app.env.metadata[app.env.docname]["orphan"] = True
+    slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for raw in document.findall(nodes.raw):
+        for name in _ANCHOR.findall(raw.astext()):
+            slugs.setdefault(name, (raw.line or 0, name, name))
+
+
+def add_words(app: Sphinx, document: nodes.document) -> None:
+    """Make the words of words.toml the keywords of their page."""
+    words = app.config.words.get(app.env.docname)
+    if words:
+        keywords = {"name": "keywords", "lang": "en", "content": ", ".join(words.split())}
+        document.append(nodes.meta("", **keywords))
+
+
+def check_words(app: Sphinx, env: BuildEnvironment) -> None:
+    """Refuse words of a page that is not there."""
+    if unknown := app.config.words.keys() - env.found_docs:
+        raise ExtensionError(f"words.toml has words for pages that do not exist: {', '.join(sorted(unknown))}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect them."""
+    app.connect("source-read", draw)
+    app.connect("doctree-read", anchor)
+    app.connect("doctree-read", add_words)
+    app.connect("env-check-consistency", check_words)
+    app.add_config_value("words", tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")), "env")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
