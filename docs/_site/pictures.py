@@ -25,8 +25,8 @@ _STOPPED: Final = "stopped"
 _ROW: Final = 62
 _TOP: Final = 70
 _BAR: Final = (20, 100)
-_BOX: Final = (500, 110, 30)
-_RIGHT: Final = 900
+_BOX: Final = (400, 110, 30)
+_RIGHT: Final = 840
 
 
 def grammar(order: Mapping[str, Mapping[str, str]] = ORDER) -> str:
@@ -55,7 +55,7 @@ def grammar(order: Mapping[str, Mapping[str, str]] = ORDER) -> str:
         _text(135, down + 9, end, "label"),
         _box(_BOX[0], down, _BOX[1], FINISHED),
         _text(20, down + 70, "In any state: an exception frame, which leads to", "label"),
-        _box(390, down + 50, 100, FAILED),
+        _box(_BOX[0], down + 50, _BOX[1], FAILED),
     ]
     moves = "; ".join(
         f"{state}: " + ", ".join(f"{symbol} leads to {following}" for symbol, following in moves.items())
@@ -63,7 +63,7 @@ def grammar(order: Mapping[str, Mapping[str, str]] = ORDER) -> str:
         if moves
     )
     words = f"{moves}. In every state but the last two, an exception frame leads to {FAILED}."
-    return _svg(1020, down + 90, "The order of the events of a stream", words, parts)
+    return _svg(960, down + 90, "The order of the events of a stream", words, parts)
 
 
 def _row(order: Mapping[str, Mapping[str, str]], state: str, y: int, below: list[str]) -> list[str]:
@@ -72,7 +72,8 @@ def _row(order: Mapping[str, Mapping[str, str]], state: str, y: int, below: list
     parts = [_box(x, y - height // 2, width, state)]
     starts = [symbol for symbol, following in order[_BETWEEN].items() if following == state]
     if starts:
-        parts += [_arrow(120, y, x, y), _text(135, y - 6, ", ".join(starts), "label")]
+        event, _, member = ", ".join(starts).partition(".")  # the event above its arrow, the member below
+        parts += [_arrow(120, y, x, y), _text(135, y - 6, event, "label"), _text(135, y + 16, f".{member}", "label")]
     for symbol, following in order[state].items():
         if following == state:
             loop = f"M{x + width - 30} {y - 15} c0 -16 26 -16 26 0"
@@ -81,7 +82,7 @@ def _row(order: Mapping[str, Mapping[str, str]], state: str, y: int, below: list
         elif following == _BETWEEN:
             parts += [_arrow(x + width, y, _RIGHT, y), _text(x + width + 16, y + 14, symbol, "label")]
         elif [following] == below:
-            parts += [_arrow(x + 40, y + 15, x + 40, y + _ROW - 15), _text(x + 34, y + 34, symbol, "label left")]
+            parts += [_arrow(x + 74, y + 15, x + 74, y + _ROW - 15), _text(x + 68, y + 34, symbol, "label left")]
         else:
             raise ValueError(f"{state} leads to {following}, which is not the row below it: there is no room for that.")
     return parts
@@ -103,7 +104,7 @@ def time_line(answered: Reply | None = None) -> str:
         rows.append((_shown(chunk.event), at))
     left, right, step = 360, 930, 30
     scale = (right - left) / at
-    marks = [second / 10 for second in range(int(at * 10) + 1)]
+    marks = [second / 10 for second in range(int(at * 10 + 0.01) + 1)]
     bottom = 20 + step * len(rows)
     parts = [_text(left + mark * scale, bottom + 22, f"{mark:.1f} s", "label middle") for mark in marks] + [
         f'<path class="grid" d="M{left + mark * scale:.0f} 10 V{bottom + 6}"/>' for mark in marks

@@ -196,7 +196,9 @@ def entry(path: str, value: Any) -> str:
         options = [f":members: {', '.join(listed)}", ":undoc-members:"] if listed else []
         if issubclass(value, Enum):
             options = [":members:", ":undoc-members:"]
-        return "\n    ".join([f".. autoclass:: {path}", ":show-inheritance:", *options])
+        if any(not is_private(base, public_places()) for base in value.__bases__):
+            options.append(":show-inheritance:")
+        return "\n    ".join([f".. autoclass:: {path}", *options])
     if inspect.isroutine(value) or (callable(value) and hasattr(value, "__wrapped__")):
         return f".. autofunction:: {path}"
     return f".. autodata:: {path}\n    :no-value:"
