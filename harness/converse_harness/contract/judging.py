@@ -25,7 +25,11 @@ class _Worded(Enum):
 
 
 class VerdictLevel(_Worded):
-    """The levels of a verdict. Each level has a word and a meaning."""
+    """The levels of a verdict. Each level has a word and a meaning.
+
+    >>> [level.word for level in VerdictLevel]
+    ['handled', 'refused', 'mishandled']
+    """
 
     HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
     REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
@@ -33,7 +37,11 @@ class VerdictLevel(_Worded):
 
 
 class Flaw(_Worded):
-    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning."""
+    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning.
+
+    >>> Flaw.LOST.word
+    'lost'
+    """
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
@@ -46,7 +54,11 @@ class Flaw(_Worded):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason."""
+    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason.
+
+    >>> Verdict(VerdictLevel.MISHANDLED, Flaw.LOST, "the text is missing").words
+    'mishandled: lost'
+    """
 
     level: VerdictLevel
     flaw: Flaw | None = None
