@@ -42,6 +42,7 @@ UNPINNED = (
     "aiobotocore",
     "plugins",
     "ministack",
+    "site",
     "smithy",
 )
 """The sessions that take releases of other projects without an exact version."""

@@ -15,7 +15,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_design",
     "docs._site.markdown",
-    "docs._site.pictures",
     "docs._site.reference",
 ]
 exclude_patterns = ["_site", "examples"]

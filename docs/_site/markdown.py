@@ -10,12 +10,27 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from docs._site.pictures import PICTURES
 
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
 _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 _GRAMMAR = "```{picture} grammar\n```"
 _SUBPAGES = "matrix/"
 _COMMENT = re.compile(r"^<!-- picture: ([\w-]+) -->$", re.MULTILINE)
+
+
+class Picture(SphinxDirective):
+    """A picture by its name: `.. picture:: grammar`."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The picture as raw HTML."""
+        if self.arguments[0] not in PICTURES:
+            raise self.error(f"There is no picture {self.arguments[0]!r}; there are {', '.join(PICTURES)}.")
+        return [nodes.raw("", PICTURES[self.arguments[0]](), format="html")]
 
 
 def draw(app: Sphinx, page: str, source: list[str]) -> None:
@@ -48,7 +63,8 @@ def check_words(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect them."""
+    """Register the directive, and connect the others."""
+    app.add_directive("picture", Picture)
     app.connect("source-read", draw)
     app.connect("doctree-read", anchor)
     app.connect("doctree-read", add_words)

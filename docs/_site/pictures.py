@@ -10,10 +10,6 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Final
 
-from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
-
 from converse_harness import Endpoint, Reply, reply
 from converse_harness.stream.grammar import FAILED, FINISHED, ORDER, START
 from converse_harness.stream.http import Request
@@ -152,21 +148,3 @@ def _arrow(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 PICTURES: Final[Mapping[str, Callable[[], str]]] = {"grammar": grammar, "time-line": time_line}
-
-
-class Picture(SphinxDirective):
-    """A picture by its name."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """The picture as raw HTML."""
-        if self.arguments[0] not in PICTURES:
-            raise self.error(f"There is no picture {self.arguments[0]!r}; there are {', '.join(PICTURES)}.")
-        return [nodes.raw("", PICTURES[self.arguments[0]](), format="html")]
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
-    app.add_directive("picture", Picture)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
