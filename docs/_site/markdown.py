@@ -1,4 +1,4 @@
-"""What the pages in Markdown need besides MyST: anchors, pictures in their places, words for the search."""
+"""What the pages in Markdown need besides MyST: anchors, a picture in its place, words for the search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _ANCHOR = re.compile(r'<a id="([^"]+)">')
 _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 _GRAMMAR = "```{picture} grammar\n```"
 _SUBPAGES = "matrix/"
-_COMMENT = re.compile(r"^<!-- picture: ([\w-]+) -->$", re.MULTILINE)
 
 
 class Picture(SphinxDirective):
@@ -34,8 +33,8 @@ class Picture(SphinxDirective):
 
 
 def draw(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put pictures in their places: the Mermaid diagram, which GitHub draws by itself, and `<!-- picture: NAME -->`."""
-    source[0] = _COMMENT.sub(r"```{picture} \1\n```", _DIAGRAM.sub(_GRAMMAR, source[0]))
+    """Put the picture in the place of the Mermaid diagram of the same table, which GitHub draws by itself."""
+    source[0] = _DIAGRAM.sub(_GRAMMAR, source[0])
 
 
 def anchor(app: Sphinx, document: nodes.document) -> None:

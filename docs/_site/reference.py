@@ -29,7 +29,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 import converse_harness
-from converse_harness import cli, samples
+from converse_harness import cli
 from converse_harness.plugin import parameters, settings
 from tests.house import public_api
 
@@ -225,8 +225,8 @@ def public_places() -> dict[str, str]:
 
 
 def sample_fixtures() -> Iterator[str]:
-    """The names of the fixtures that are samples."""
-    yield from (f"converse_{name}" for name in samples.NAMES)
+    """The names of the fixtures that are samples, or a test once for each variant of one."""
+    yield from (function.__name__ for function in vars(parameters)["_FIXTURES"])
 
 
 def fixture_doc(name: str) -> str:
