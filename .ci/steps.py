@@ -140,7 +140,7 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
         session("javascript", lacks=node),
         session("smithy", "3.12"),
-        *map(session, ("ministack", "lint", "dist")),
+        *map(session, ("ministack", "site", "lint", "dist")),
     ]
     return {step.name: step for step in found}
 

@@ -30,13 +30,16 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md"))
+    pages = [f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md")]
+    shown = ("converse_harness/docs/examples/", *pages)
+    only_site = [name for name in names if name.startswith("converse_harness/docs/") and not name.startswith(shown)]
     needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages}
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
     known = {*PACKAGES, about}
     return [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
         *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in known),
+        *(f"{name} is in the wheel, and only the site needs it" for name in sorted(only_site)),
         *(f"the wheel's entry points lack {line!r}" for line in ENTRY_POINTS if line not in entry_points),
         *(f"{name} is missing from the sdist" for name in sorted(SENT - sent)),
     ]

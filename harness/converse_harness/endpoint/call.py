@@ -127,6 +127,17 @@ class Call:
     the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the
     setting `models` assigns to the model id, otherwise the model id itself. The fields about the answer are filled
     in while the answer is sent.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.text("hi")) as fake:
+    ...     client = boto3.client("bedrock-runtime")
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hello"}]}])
+    >>> call = fake.calls[0]
+    >>> call.operation, call.model_id, call.last_user_text, call.status
+    ('Converse', 'm', 'hello', 200)
+    >>> call.params
+    {'modelId': 'm', 'messages': [{'role': 'user', 'content': [{'text': 'hello'}]}]}
     """
 
     number: int

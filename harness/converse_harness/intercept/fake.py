@@ -75,6 +75,19 @@ class Fake(Scripting):
     `models` maps globs of model ids to the ids of models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`.
     `cache_minimum` is the minimum of tokens for a cached prompt; None means each model's own minimum. Each transport
     has a subclass, which defines the clients that reach the fake.
+
+    The fixtures `converse`, `converse_httpx` and `converse_server`, and `fake_converse`, create the objects of its
+    subclasses.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse() as fake:
+    ...     _ = fake.when(last_user_text="*weather*").script(reply.text("18 °C"))
+    ...     fake.always(reply.text("hi"))
+    ...     client = boto3.client("bedrock-runtime")
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "The weather?"}]}])
+    >>> answer["output"]["message"]["content"], len(fake.calls)
+    ([{'text': '18 °C'}], 1)
     """
 
     where = ""
