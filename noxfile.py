@@ -43,6 +43,7 @@ UNPINNED = (
     "plugins",
     "ministack",
     "smithy",
+    "browser",
 )
 """The sessions that take releases of other projects without an exact version."""
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
@@ -258,7 +259,7 @@ def javascript(session: nox.Session) -> None:
 
 @nox.session
 def matrix(session: nox.Session) -> None:
-    """Ask every client of the matrix anew, and write docs/matrix.md."""
+    """Ask every client of the matrix anew, and write its pages."""
     for name in MATRIX:
         session.notify(f"matrix-{name}", ["--write"])
     session.notify("matrix-page")
@@ -288,7 +289,7 @@ for _name in MATRIX:  # each in an environment of its own; smithy-python needs P
 
 @nox.session(name="matrix-page", python="3.12")
 def matrix_page(session: nox.Session) -> None:
-    """Write docs/matrix.md from what was seen."""
+    """Write docs/matrix.md and docs/matrix.html from what was seen."""
     install(session)
     session.run("python", "-m", "tests.clients.matrix.page")
 
@@ -388,6 +389,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs)
 
 
-shared = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "install": install, "node_is_there": node_is_there}
-for file in ("tests/clients/differential_session.py", "tests/tool_schemas/session.py"):
-    runpy.run_path(file, shared)
+shared = {name: globals()[name] for name in ("ASYNCIO", "MATRIX", "PYTEST", "install", "node_is_there", "pinned")}
+for file in ("differential_session.py", "pinned/browser/session.py", "../tool_schemas/session.py"):
+    runpy.run_path(f"tests/clients/{file}", shared)
