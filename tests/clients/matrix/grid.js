@@ -94,7 +94,7 @@ function open(event) {
     if (link.hash === `#${item.id}`) item.setAttribute("aria-current", "true");
     item.removeAttribute("id");
   }
-  dialog.replaceChildren(title, ...parts, close);
+  dialog.replaceChildren(close, title, ...parts);
   dialog.showModal();
   dialog.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }

@@ -7,21 +7,21 @@ out are left out, as there are some 2,900 cells.
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 from converse_harness.cases import FAMILIES, Case
 from converse_harness.contract.judging import VerdictLevel
 from converse_harness.contract.settings import OPERATIONS
+from converse_harness.viewer.html import Html, escape
+from converse_harness.viewer.page import html_file
 from tests.clients.matrix.base import Client, clients
 from tests.clients.matrix.verdicts import TITLES, WORDS, head, verdicts, ways
 
 HERE: Final = Path(__file__).parent
+TITLE: Final = "What real clients do with every case"
 
 CLASSES: Final = {VerdictLevel.HANDLED.word: "h", VerdictLevel.REFUSED.word: "r", VerdictLevel.MISHANDLED.word: "m"}
 """By the level of a verdict its class: grid.css has the class's colour and symbol."""
@@ -64,41 +64,25 @@ def grid() -> str:
     cases = [(family, case) for family, make in FAMILIES.items() for case in make()]
     outcomes = {case.name: _outcomes(case, seen) for _, case in cases}
     style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("grid.css", "grid.js"))
-    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'"
-    return "\n".join(
-        (
-            "<!doctype html>",
-            '<html lang="en">',
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            "<title>What real clients do with every case</title>",
-            f"<style>{style}</style>",
-            "<main>",
-            "<h1>What real clients do with every case</h1>",
-            f"<p>{len(seen)} clients run unchanged against the cases of converse-harness, each in an environment of",
-            "its own. A cell leads to what was seen.",
-            f"<ul id=legend>\n{MEANINGS}</ul>",
-            *_filters(seen),
-            "<div id=grid role=region aria-label='The matrix' tabindex=0>",
-            "<table><thead>",
-            f"<tr><th scope=col>case{''.join(f'<th scope=col>{escape(head(client))}' for client in seen)}",
-            *_bodies(cases, outcomes, seen),
-            "</table></div>",
-            *_counts(seen),
-            "<h2>What was seen</h2>",
-            *(line for _, case in cases for line in _article(case, outcomes[case.name], len(seen))),
-            "</main>",
-            "<dialog id=seen aria-labelledby=seen-title></dialog>",
-            f"<script>{script}</script>",
-            "</html>\n",
-        )
+    content = (
+        "<main>",
+        f"<h1>{TITLE}</h1>",
+        f"<p>{len(seen)} clients run unchanged against the cases of converse-harness, each in an environment of its",
+        "own. A cell leads to what was seen.",
+        f"<ul id=legend>\n{MEANINGS}</ul>",
+        *_filters(seen),
+        "<div id=grid role=region aria-label='The matrix' tabindex=0>",
+        "<table><thead>",
+        f"<tr><th scope=col>case{''.join(f'<th scope=col>{escape(head(client))}' for client in seen)}",
+        *_bodies(cases, outcomes, seen),
+        "</table></div>",
+        *_counts(seen),
+        "<h2>What was seen</h2>",
+        *(line for _, case in cases for line in _article(case, outcomes[case.name], len(seen))),
+        "</main>",
+        "<dialog id=seen aria-labelledby=seen-title></dialog>",
     )
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+    return html_file(TITLE, [Html("\n".join(content))], style, [script])
 
 
 def _outcomes(case: Case, seen: Seen) -> list[_Outcome]:
@@ -200,9 +184,7 @@ def _places(way: Mapping[str, Any]) -> Iterator[str]:
         if value := way.get(place):
             code = place in ("text", "tool_calls")
             tools = place == "tool_calls"
-            written = escape(
-                ", ".join(f"{tool} {given}" for tool, given in value) if tools else str(value), quote=False
-            )
+            written = escape(", ".join(f"{tool} {given}" for tool, given in value) if tools else str(value))
             yield f"<dt>{name}<dd>{f'<code>{written}</code>' if code else written}"
 
 
