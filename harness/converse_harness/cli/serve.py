@@ -191,7 +191,7 @@ def run(given: argparse.Namespace) -> int:
             fake.endpoint.script = script
         closed = when_stdin_closes(lambda: ended.put(_wake)) if given.until_stdin_closes else threading.Event()
         with ready_file(given.ready_file, server.url):
-            announce(what, server.url, {} if fake is None else fake.environ)
+            announce(what, server, {} if fake is None else fake.environ)
             while not closed.is_set():
                 try:
                     ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
