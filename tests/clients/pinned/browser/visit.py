@@ -59,7 +59,7 @@ class Nowhere:
         self._socket.close()
 
 
-@dataclass  # no slots: Playwright sets attributes of the methods that it is given
+@dataclass(eq=False)  # no slots: Playwright sets attributes of the methods that it is given
 class Visit:
     """One page. `origin` is the server that it may ask; a page from disk may ask nobody."""
 
@@ -120,10 +120,10 @@ class Visit:
         wide: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return wide
 
-    def picture(self, name: str) -> None:
+    def picture(self, name: str, *, whole: bool = False) -> None:
         """Write a screenshot to the folder that CONVERSE_SHOTS names, if it does."""
         if folder := os.environ.get("CONVERSE_SHOTS"):
-            self.page.screenshot(path=Path(folder) / f"{name}.png")
+            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=whole)
 
 
 @contextmanager
