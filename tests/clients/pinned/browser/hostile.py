@@ -31,8 +31,8 @@ TEXTS: Final = (
     "&lt;script&gt;&#x3c;",
 )
 RTL: Final = "\u202egpj.exe\u202c \u2066\u2067\u061c"
-WIDE: Final = "w" * 100_000
-"""A word without a space."""
+WIDE: Final = "é" * 50_000
+"""A word of 100 kB without a space; one of ASCII letters alone would be decoded as base64 for a minute."""
 
 SECRETS: Final = ("AKIAQYLPMN5HABCDEFGH", "sk-ant-api03-" + "Ab3dEf6hIj" * 9 + "AA", "hunter2-of-the-environment")
 
@@ -82,7 +82,10 @@ def asked(text, temperature):
 @pytest.mark.parametrize("text", given["texts"], ids=given["texts"])
 def test_markup(converse, text):
     converse.script(
-        reply.text(text), reply.tool_use("get_weather", {text: text}), reply.validation_error(text), reply.reasoning(text, text)
+        reply.text(text),
+        reply.tool_use("get_weather", {text: text}),
+        reply.validation_error(text),
+        reply.reasoning(text, text),
     )
     for temperature in (0.0, 0.5, 0.6, 0.7):
         try:

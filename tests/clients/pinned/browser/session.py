@@ -1,4 +1,4 @@
-"""The nox session of the tests in Chromium; noxfile.py runs this file with its own ASYNCIO, PYTEST, install and pinned."""
+"""The nox session of the tests in Chromium; noxfile.py runs this file with what it shares."""
 
 from typing import Any
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
+from converse_harness.cli import main
 from tests.clients.pinned.browser.conftest import Open
 from tests.clients.pinned.browser.hostile import FORBIDDEN_TAGS, RTL, SECRETS, TEXTS, WIDE, report
 
@@ -124,7 +122,7 @@ def test_markup_of_calls_is_text(visit: Open, hostile: Path, policy: bool) -> No
         assert shown.count(text) > 5, text
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u061c]", shown)
     assert shown.count("\\u202egpj.exe\\u202c") > 5
-    assert WIDE[:50_000] in shown
+    assert WIDE in shown
     assert opened.sideways() == 0
     opened.picture(f"hostile-360-{'policy' if policy else 'no_policy'}")
 
@@ -132,13 +130,13 @@ def test_markup_of_calls_is_text(visit: Open, hostile: Path, policy: bool) -> No
 @pytest.mark.nightly
 def test_the_policy_stops_what_an_escape_would_have_missed(visit: Open, agent: Path, tmp_path: Path) -> None:
     page_text = agent.read_text(encoding="utf-8")
-    planted = "".join(text for text in TEXTS[:12])
+    planted = "".join(TEXTS)
     spoiled = tmp_path / "spoiled.html"
     spoiled.write_text(page_text.replace("<main", f"{planted}<main", 1), encoding="utf-8")
     opened = visit(spoiled, sound=False)
     assert opened.page.evaluate("window.ran") is None
     assert opened.dialogs == opened.denied == []
-    assert opened.page.evaluate("window.violations").count != []
+    assert len(opened.page.evaluate("window.violations")) > len(TEXTS)
 
 
 @pytest.mark.nightly
@@ -167,20 +165,18 @@ def test_the_page_of_a_recording_is_inert(visit: Open, tmp_path: Path) -> None:
     text = "".join(TEXTS) + RTL
     request = {"messages": [{"role": "user", "content": [{"text": text}]}], "system": [{"text": text}]}
     lines = [
-        {"format": "converse-harness recording", "version": 1},
+        {"format": "converse-recording", "version": 2},
         {"call": 1, "operation": "ConverseStream", "modelId": "m", "request": request},
         {"t": 1, "messageStart": {"role": "assistant"}},
         {"t": 2, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}},
         {"t": 3, "contentBlockStop": {"contentBlockIndex": 0}},
         {"t": 4, "messageStop": {"stopReason": "end_turn"}},
-        {"end": "complete"},
+        {"t": 5, "end": "complete"},
     ]
     file = tmp_path / "x.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     page_file = tmp_path / "x.html"
-    command = [sys.executable, "-m", "converse_harness", "show", str(file), "--html", str(page_file)]
-    ran = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert main(["show", str(file), "--html", str(page_file)]) == 0
     for policy in (True, False):
         opened = visit(page_file, policy=policy)
         is_inert(opened.page)
