@@ -30,14 +30,9 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-<<<<<<< HEAD
     files = (file for kind in ("*.md", "*.html") for file in (ROOT / "docs").rglob(kind))
     pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in files)
-    needed = {f"{about}/licenses/LICENSE", API, *HELPERS, *VIEWER, *pages}
-=======
-    pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md"))
     needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages}
->>>>>>> live
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
     known = {*PACKAGES, about}
     return [
