@@ -391,5 +391,6 @@ def bench(session: nox.Session) -> None:
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
 shared |= {"install": install, "node_is_there": node_is_there, "pinned": pinned}
-for folder in ("tests/clients/differential_", "tests/clients/pinned/notebook/", "tests/tool_schemas/", "docs/_site/"):
+pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook"))
+for folder in (*pinned_sessions, "tests/clients/differential_", "tests/tool_schemas/", "docs/_site/"):
     runpy.run_path(f"{folder}session.py", shared)

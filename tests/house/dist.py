@@ -30,7 +30,8 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    pages = [f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md")]
+    files = (file for kind in ("*.md", "*.html") for file in (ROOT / "docs").rglob(kind))
+    pages = [f"converse_harness/{file.relative_to(ROOT).as_posix()}" for file in files]
     shown = ("converse_harness/docs/examples/", *pages)
     only_site = [name for name in names if name.startswith("converse_harness/docs/") and not name.startswith(shown)]
     needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages}

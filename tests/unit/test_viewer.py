@@ -237,6 +237,11 @@ def test_messages_that_moved_are_links_too() -> None:
     assert "m5" not in text
 
 
+def test_messages_that_a_conversation_repeats_are_one_link() -> None:
+    again = (user("Go on."), assistant({"text": "Yes."})) * 20
+    assert "messages 1-40: as in call 7" in shown(view(8, *again, user("Go on.")), view(7, *again))
+
+
 def test_a_request_is_compared_with_the_one_of_its_own_conversation() -> None:
     one, other = view(1, user("one")), view(2, user("other"))
     text = shown(view(3, user("one"), assistant({"text": "x"}), user("more")), one, other)

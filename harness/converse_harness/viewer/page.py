@@ -43,8 +43,12 @@ def policy(*, scripts: Sequence[str] = (), connect: bool = False) -> str:
     It allows the page's own style and script, and `scripts`, by their hashes, and nothing else: no address is loaded.
     With `connect`, scripts may connect to the server that the page comes from.
     """
-    allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (script(), *scripts))
-    parts = ["default-src 'none'", f"style-src 'sha256-{_hash(style())}'", f"script-src {allowed}"]
+    return _policy(style(), (script(), *scripts), connect=connect)
+
+
+def _policy(style_sheet: str, scripts: Iterable[str], *, connect: bool) -> str:
+    allowed = " ".join(f"'sha256-{_hash(each)}'" for each in scripts)
+    parts = ["default-src 'none'", f"style-src 'sha256-{_hash(style_sheet)}'", f"script-src {allowed}"]
     parts += ["connect-src 'self'"] if connect else []
     return "; ".join((*parts, "base-uri 'none'", "form-action 'none'"))
 
@@ -68,24 +72,32 @@ def document(
     sections = list(sections)
     entries = [element("li", element("a", each.title, href=f"#{anchor(each.anchor)}")) for each in sections]
     contents = element("nav", element("ol", *entries), aria_label="Contents", class_="contents")
-    body = element(
-        "body",
+    content = (
         element("a", "Skip to the calls", href="#main", class_="skip"),
         element("header", element("h1", title), _tools(), class_="page-head"),
         contents if len(sections) > 1 else None,
         element("main", element("div", lead, class_="lead") if lead else None, *map(_section, sections), id="main"),
-        *(element("script", Html(each)) for each in (script(), *scripts)),
-        class_="converse",
     )
+    return html_file(title, content, style(), (script(), *scripts), connect=connect)
+
+
+def html_file(
+    title: str, content: Iterable[str | None], style_sheet: str, scripts: Sequence[str], *, connect: bool = False
+) -> str:
+    """Return a whole HTML document of any content, with a style sheet and scripts that only its policy allows.
+
+    The scripts run after the content is read. `connect` allows them to connect to the page's server.
+    """
+    body = element("body", *content, *(element("script", Html(each)) for each in scripts), class_="converse")
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy(scripts=scripts, connect=connect)),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(style_sheet, scripts, connect=connect)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", title),
-        element("style", Html(style())),
+        element("style", Html(style_sheet)),
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 

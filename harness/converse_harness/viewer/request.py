@@ -171,13 +171,15 @@ def _tool(tool: Mapping[str, Any]) -> Html:
 def _messages(view: CallView, base: CallView | None, before: Sequence[CallView], prefix: str) -> Iterator[Html]:
     if not view.messages:
         return
-    places = {key: at for at, key in enumerate(base.message_keys)} if base is not None else {}
+    now, was = view.message_keys, base.message_keys if base is not None else []
+    places = {key: at for at, key in enumerate(was)}
     rows: list[Html] = []
     at = 0
-    while at < len(view.messages):
-        first = places.get(view.message_keys[at])
+    while at < len(now):
+        # The same message may stand in a conversation several times: the one at its own place counts first.
+        first = at if was[at : at + 1] == [now[at]] else places.get(now[at])
         end = at + 1
-        while first is not None and end < len(view.messages) and places.get(view.message_keys[end]) == first + end - at:
+        while first is not None and end < len(now) and was[first + end - at : first + end - at + 1] == [now[end]]:
             end += 1
         if first is None or base is None:
             rows.append(_message(view, at, before, prefix))
