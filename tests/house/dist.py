@@ -3,6 +3,7 @@
 `python -m tests.house.dist FOLDER`, where the folder has one of each.
 """
 
+import re
 import sys
 import tarfile
 import zipfile
@@ -17,6 +18,7 @@ ENTRY_POINTS = (
 )
 API = "converse_harness/server/control/openapi.json"
 HELPERS = tuple(f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
+ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|conf\.py|.*\.rst$)")
 SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
 
 
@@ -28,9 +30,8 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    pages = [f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md")]
-    shown = ("converse_harness/docs/examples/", *pages)
-    only_site = [name for name in names if name.startswith("converse_harness/docs/") and not name.startswith(shown)]
+    pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md"))
+    only_site = [name for name in names if ONLY_SITE.match(name)]
     needed = {f"{about}/licenses/LICENSE", API, *HELPERS, *pages}
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
     known = {*PACKAGES, about}
