@@ -249,8 +249,11 @@ def indented(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A plain text as reStructuredText."""
-    return re.sub(r"([\\*|_])", r"\\\1", " ".join(text.replace("%%", "%").split()))
+    """A help text as reStructuredText: nothing in it is markup but what stands between backquotes."""
+    parts = " ".join(text.replace("%%", "%").split()).split("`")
+    return "".join(
+        f"\\ ``{part}``\\ " if number % 2 else re.sub(r"([\\*|_:])", r"\\\1", part) for number, part in enumerate(parts)
+    )
 
 
 def resolved(app: Sphinx, env: BuildEnvironment, node: pending_xref, shown: nodes.TextElement) -> nodes.Node | None:
