@@ -1,35 +1,52 @@
-"""The HTML of the live page: the page without calls, the head of a fake, and one call. (stub until the viewer is there)"""
+"""The HTML of the live page: the page without calls, the head of a fake, and one call."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
-from functools import lru_cache
-from hashlib import sha256
-from html import escape
+from functools import cache
 from importlib.resources import files
+from weakref import WeakKeyDictionary
 
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import scripted_in_short
 from converse_harness.secrets import mask
 from converse_harness.server.live.feed import Shown, ShownFake
+from converse_harness.viewer import CallView, Html, call_html, document, element, overview_html
+from converse_harness.viewer import policy as policy_of_pages
+
+_TITLE = "Calls to a fake Amazon Bedrock"
 
 
-@lru_cache(maxsize=1)
+@cache
 def _script() -> str:
-    return files("converse_harness.server.live").joinpath("live.js").read_text("utf-8")
+    return files("converse_harness.server.live").joinpath("live.js").read_text("utf-8").replace("\r\n", "\n")
 
 
 def page() -> bytes:
-    return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>converse-harness</title>
-<p id="state">Connecting ...</p><main id="fakes"></main><script>{_script()}</script>""".encode()
+    """Return the page without calls; its script reads them."""
+    state = element("p", "This page needs JavaScript, which loads the calls.", id="state", role="status")
+    lead = Html(state + element("div", id="fakes"))
+    return document(_TITLE, (), lead=lead, scripts=(_script(),), connect=True).encode()
 
 
 def policy() -> str:
-    digest = b64encode(sha256(_script().encode()).digest()).decode()
-    return f"default-src 'none'; connect-src 'self'; script-src 'sha256-{digest}'; frame-ancestors 'none'"
+    """Return the Content-Security-Policy of the page, for its header."""
+    return f"{policy_of_pages(scripts=(_script(),), connect=True)}; frame-ancestors 'none'"
 
 
 def rendered(shown: Shown, fake: ShownFake) -> Mapping[str, object]:
-    if shown.kind == "fake":
-        return {"id": fake.id, "html": f"<h2>{escape(fake.fake.url)}</h2>"}
-    call = fake.calls[shown.call]
-    return {"id": fake.id, "html": f"<article>{escape(mask(call.asked))} {escape(mask(call.outline))}</article>"}
+    """Return the data of the event for a fake or a call. Every text is escaped, and its secrets are masked."""
+    prefix = f"fake-{shown.fake}-"
+    if shown.kind == "call":
+        before = [_view(call, fake) for number, call in [*fake.calls.items()] if number < shown.call]
+        return {"html": call_html(_view(fake.calls[shown.call], fake), before, prefix=prefix)}
+    endpoint = fake.fake.endpoint
+    facts = [f"{fake.fake.url}: ", *scripted_in_short(endpoint.script)]
+    problems = [element("pre", mask(str(each))) for each in [*endpoint.problems]]
+    views = [_view(call, fake) for call in [*fake.calls.values()]]
+    html = Html(element("p", ", ".join(facts)) + "".join(problems) + overview_html(views, prefix=prefix))
+    return {"title": f"Fake {fake.id}" if fake.id else "The fake at the server's own URL", "html": html}
+
+
+_ended: WeakKeyDictionary[Call, CallView] = WeakKeyDictionary()
+"""The views of calls whose answers have ended, because each call shows what is new beside those before it."""
