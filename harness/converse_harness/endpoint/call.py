@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
     from converse_harness.notes import Note
     from converse_harness.stream.http import Chunk
+    from converse_harness.user_lines import UserLine
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
@@ -82,6 +83,8 @@ class Answered:
     """The scripted answer if it is no Reply but the output of another operation than Converse."""
     error: str = ""
     """The error that was raised in place of an answer: by a function of the user, or because of what it returned."""
+    line: UserLine | None = None
+    """The line of the user's code at which the answer was scripted; None if it is not known."""
     response: Response | None = None
     taken: SentChunks = field(default_factory=SentChunks)
     outcome: CallOutcome = "still running"
@@ -325,6 +328,13 @@ class Call:
 
     def __repr__(self) -> str:
         return mask(f"<Call {self.number}: {self.asked} -> {' '.join(self.outline.split())}>")
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook, with secrets masked: the whole request, and the answer with its times."""
+        from converse_harness.endpoint.viewing import views_of
+        from converse_harness.viewer import call_html, notebook_html
+
+        return notebook_html(*map(call_html, views_of([self])))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

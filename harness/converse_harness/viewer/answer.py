@@ -8,6 +8,7 @@ from typing import Any, Final
 from converse_harness.json_values import is_object, member_of, object_of, parsed_json
 from converse_harness.viewer.blocks import counted, json_html, message_html, milliseconds, text_html, titled
 from converse_harness.viewer.html import Html, element, joined
+from converse_harness.viewer.pieces import DeltaPiece, piece_of
 from converse_harness.viewer.view import CallView, json_text
 
 _PAUSE: Final = 100.0
@@ -16,14 +17,13 @@ _PAUSE: Final = 100.0
 _PIECES: Final = 2_000
 """In a run of deltas, at most this number of pieces is marked."""
 
-_TEXTS: Final = (
-    ("text", ("text",)),
-    ("reasoning", ("reasoningContent", "text")),
-    ("tool input", ("toolUse", "input")),
-)
-"""The deltas that are pieces of a text: the name of the text, and the path to the piece in `delta`."""
+_ON_A_LINE: Final = 90
+"""An event with at most this number of characters stands on the line of its name."""
 
-_Piece = tuple[float, str]
+_READABLE: Final = 60
+"""The input of a tool with more characters is shown indented as well."""
+
+_Pieces = list[tuple[float, DeltaPiece]]
 
 
 def answer_html(view: CallView) -> Html:
@@ -55,36 +55,19 @@ def _whole(answer: Any) -> Iterator[Html]:
 
 def _rows(events: Sequence[tuple[float, Any]]) -> Iterator[Html]:
     before: float | None = None
-    run: list[_Piece] = []
-    block: tuple[object, str] | None = None
+    run: _Pieces = []
     for at, event in events:
-        found = _piece(event)
-        if run and (found is None or found[0] != block):
-            yield _run_html(run, block, before)
+        piece = piece_of(event)
+        if run and (piece is None or not piece.continues(run[-1][1])):
+            yield _run_html(run, before)
             before, run = run[-1][0], []
-        if found is not None:
-            block = found[0]
-            run.append((at, found[1]))
+        if piece is not None:
+            run.append((at, piece))
         else:
             yield _event_html(at, event, before)
             before = at
     if run:
-        yield _run_html(run, block, before)
-
-
-def _piece(event: Any) -> tuple[tuple[object, str], str] | None:
-    """Return the block and the kind of a piece of text, and the piece; None for every other event."""
-    if not is_object(event) or len(event) != 1:
-        return None
-    members = member_of(event, "contentBlockDelta")
-    delta = member_of(members, "delta")
-    if not is_object(delta) or len(delta) != 1:
-        return None
-    for kind, path in _TEXTS:
-        text = member_of(delta, *path)
-        if isinstance(text, str) and (len(path) == 1 or len(object_of(delta[path[0]])) == 1):
-            return (str(member_of(members, "contentBlockIndex")), kind), text
-    return None
+        yield _run_html(run, before)
 
 
 def _head(at: str, name: str, note: str = "") -> Html:
@@ -108,27 +91,26 @@ def _event_html(at: float, event: Any, before: float | None) -> Html:
         head = _head(milliseconds(at), name, f"block {member_of(value, 'contentBlockIndex')}, {note}")
         return element("li", _pause(at, before), head, class_="tool-use")
     text = json_text(value, indent=None)
-    short = len(text) <= 90
+    short = len(text) <= _ON_A_LINE
     head = _head(milliseconds(at), name, text if short and value is not None else "")
     content = None if short else json_html(value)
     return element("li", _pause(at, before), head, content, class_="failed" if wrong else None)
 
 
-def _run_html(run: Sequence[_Piece], block: tuple[object, str] | None, before: float | None) -> Html:
-    index, kind = block if block is not None else ("", "")
-    first, last = run[0][0], run[-1][0]
+def _run_html(run: _Pieces, before: float | None) -> Html:
+    (first, (index, kind, _)), last = run[0], run[-1][0]
     when = milliseconds(first) if first == last else f"{first:,.1f} to {milliseconds(last)}"
     head = _head(when, kind, f"block {index}, {counted(len(run), 'piece')}")
     pieces: list[Html] = []
     previous = first
-    for at, text in run[:_PIECES]:
+    for at, piece in run[:_PIECES]:
         if at - previous >= _PAUSE:
             pieces.append(element("span", f" pause of {milliseconds(at - previous)} ", class_="pause"))
-        pieces.append(element("span", text, title=milliseconds(at)))
+        pieces.append(element("span", piece.text, title=milliseconds(at)))
         previous = at
     if len(run) > _PIECES:
-        pieces.append(element("span", "".join(text for _, text in run[_PIECES:])))
-    whole = "".join(text for _, text in run)
+        pieces.append(element("span", "".join(piece.text for _, piece in run[_PIECES:])))
+    whole = "".join(piece.text for _, piece in run)
     parsed = parsed_json(whole) if kind == "tool input" else None
-    indented = json_html(parsed) if is_object(parsed) and len(whole) > 60 else None
+    indented = json_html(parsed) if is_object(parsed) and len(whole) > _READABLE else None
     return element("li", _pause(first, before), head, element("pre", *pieces, class_="pieces"), indented, class_="run")

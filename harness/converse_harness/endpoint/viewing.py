@@ -1,0 +1,203 @@
+"""Calls as a page shows them: plain JSON, with secrets masked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from converse_harness.json_values import is_array, is_object
+from converse_harness.secrets import mask_encoded
+from converse_harness.stream.delivery import SentEvent
+from converse_harness.viewer.pieces import changed_events
+from converse_harness.viewer.view import CallView, RefusedBy, json_text, plain
+
+if TYPE_CHECKING:
+    from converse_harness.bedrock.rules import Refusal
+    from converse_harness.notes import Note
+    from converse_harness.reply.reply import Reply
+    from converse_harness.stream.assemble import Response
+    from converse_harness.stream.delivery import SentChunks
+    from converse_harness.stream.http import Request
+    from converse_harness.user_lines import UserLine
+
+Clean = Callable[[Any], Any]
+"""A function that returns a JSON value without the secrets in it."""
+
+_MOST: Final = 20_000
+"""Of a body that is no JSON object, at most this number of characters is shown."""
+
+
+class _ViewedAnswer(Protocol):
+    """The parts of `Answered` that are shown."""
+
+    @property
+    def taken(self) -> SentChunks: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def waited(self) -> float: ...
+    @property
+    def notes(self) -> Sequence[Note]: ...
+    @property
+    def line(self) -> UserLine | None: ...
+    @property
+    def passed_on(self) -> object: ...
+
+
+class _ViewedCall(Protocol):
+    """The parts of a `Call` that are shown."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def operation(self) -> str | None: ...
+    @property
+    def model_id(self) -> str: ...
+    @property
+    def request(self) -> Request: ...
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+    @property
+    def malformed(self) -> str | None: ...
+    @property
+    def answered(self) -> _ViewedAnswer: ...
+    @property
+    def status(self) -> int: ...
+    @property
+    def reply(self) -> Reply | None: ...
+    @property
+    def refusal(self) -> Refusal | None: ...
+    @property
+    def events(self) -> Sequence[SentEvent]: ...
+    @property
+    def response(self) -> Response | None: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def outline(self) -> str: ...
+
+
+def mask_value(value: Any, name: str = "") -> Any:
+    """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
+
+    >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
+    {'note': '***', 'n': [1]}
+    """
+    if isinstance(value, str):
+        before = f"{name}: " if name else ""
+        made = mask_encoded(before + value)
+        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value)
+    if is_object(value):
+        return {mask_encoded(key): mask_value(each, key) for key, each in value.items()}
+    return [mask_value(each, name) for each in value] if is_array(value) else value
+
+
+def views_of(calls: Sequence[_ViewedCall], clean: Clean = mask_value) -> list[CallView]:
+    """Return the views of calls, in their order. `clean` masks the secrets in each part of them.
+
+    A message that several requests contain is masked once.
+    """
+    cleaned = _Memory(clean)
+    begun = [each.answered.taken.started for each in calls if each.answered.taken.started]
+    first = last = min(begun, default=0.0)
+    views: list[CallView] = []
+    for call in calls:
+        last = call.answered.taken.started or last
+        views.append(_view_of(call, 1000 * (last - first), cleaned))
+    return views
+
+
+class _Memory:
+    """Cleans values, and keeps the cleaned messages."""
+
+    def __init__(self, clean: Clean) -> None:
+        self._clean = clean
+        self._known: dict[str, Any] = {}
+
+    def __call__(self, value: Any) -> Any:
+        return self._clean(plain(value))
+
+    def text(self, text: str) -> str:
+        return str(self._clean(text)) if text else ""
+
+    def request(self, body: Mapping[str, Any]) -> Any:
+        """Clean a body, each of its messages by itself."""
+        messages = body.get("messages")
+        if not is_array(messages):
+            return self(body)
+        made = {name: None if name == "messages" else value for name, value in body.items()}
+        return {**self(made), "messages": [self._message(each) for each in messages]}
+
+    def _message(self, message: Any) -> Any:
+        key = json_text(message, indent=None)
+        if key not in self._known:
+            self._known[key] = self(message)
+        return self._known[key]
+
+
+def _view_of(call: _ViewedCall, started: float, clean: _Memory) -> CallView:
+    answered = call.answered
+    sent = [*call.events]
+    events = changed_events([plain(event) for event, _ in sent], clean)
+    ats = [round(1000 * at, 1) for _, at in sent]
+    refusal = call.refusal
+    took = max([*ats, 1000 * (answered.taken.last_at or 0.0)], default=0.0)
+    return CallView(
+        number=call.number,
+        operation=clean.text(call.operation or f"{call.request.method} {call.request.target}"),
+        model_id=clean.text(call.model_id),
+        started=round(started, 1),
+        took=round(took, 1),
+        waited=round(1000 * answered.waited, 1),
+        request=_request(call, clean),
+        headers=tuple((clean.text(name), str(clean({name: value}).get(name))) for name, value in call.request.headers),
+        status=call.status,
+        outline=clean.text(call.outline),
+        outcome=call.outcome,
+        events=tuple(zip(ats, events, strict=True)),
+        answer=clean(_answer(call)),
+        faults=tuple(clean.text(each.summary) for each in call.reply.placements) if call.reply is not None else (),
+        refusal=None if refusal is None else RefusedBy(*map(clean.text, _why(refusal))),
+        notes=tuple(clean.text(note.text) for note in answered.notes),
+        line=clean.text(str(answered.line or "")),
+        error=clean.text(answered.error),
+    )
+
+
+def _why(refusal: Refusal) -> tuple[str, str, str]:
+    inferred = f" Inferred from {refusal.inferred_from}." if refusal.inferred_from else ""
+    at = f"\nAt {refusal.path}" if refusal.path else ""
+    return refusal.rule.name, f"{refusal.message}{at}", f"{refusal.rule.source}{inferred}"
+
+
+def _request(call: _ViewedCall, clean: _Memory) -> Any:
+    if call.malformed is None or call.body:
+        return clean.request(call.body) if call.body or call.request.body else None
+    return clean.text(call.request.body[:_MOST].decode(errors="replace"))
+
+
+def _answer(call: _ViewedCall) -> Any:
+    """The whole answer in the form of AWS's API; None if there is none. A JSON body is shown as it was sent."""
+    if not call.events and call.answered.passed_on is None:
+        data = b"".join(call.answered.taken.data)
+        try:
+            return json.loads(data) if data else None
+        except (ValueError, RecursionError):
+            return data[:_MOST].decode(errors="replace")
+    response = call.response
+    if response is None:
+        return None
+    given = {_NAMES.get(each.name, each.name): getattr(response, each.name) for each in fields(response)}
+    message = given.pop("message")
+    return {"output": {"message": message}, **{name: value for name, value in given.items() if value is not None}}
+
+
+_NAMES: Final[Mapping[str, str]] = {
+    "stop_reason": "stopReason",
+    "additional": "additionalModelResponseFields",
+    "performance_config": "performanceConfig",
+    "service_tier": "serviceTier",
+}
+"""The members of a Response that have another name in AWS's API."""
