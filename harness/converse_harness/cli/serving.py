@@ -72,9 +72,7 @@ def running(
         at_end()
 
 
-def announce(
-    what: str | None, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving"
-) -> None:
+def announce(what: str | None, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
     """Print the address of a server, and that of the page with its calls.
 
     `what` describes the server's script; None means that the server has no script, only the control API.

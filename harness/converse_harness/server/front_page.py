@@ -18,8 +18,8 @@ _PAGE: Final = """\
 <h1>converse-harness</h1>
 <p>This server is a fake Amazon Bedrock for tests. Clients of Bedrock use its URL as their endpoint.</p>
 NOTE<ul>
-<li>The calls, while they happen: open the address with <code>/?token=...</code> that <code>converse-harness serve</code>
-prints when it starts, or <code>server.page_url</code> in Python
+<li>The calls, while they happen: open the address with <code>/?token=...</code>, which
+<code>converse-harness serve</code> prints at its start, and which is <code>server.page_url</code> in Python
 <li><a href="/__converse/fakes">The fakes that are open</a>, as JSON
 <li><a href="/__converse/openapi.json">The control API</a>, which opens fakes, as OpenAPI
 <li>To read on: <code>converse-harness docs control-api</code>, or <code>converse-harness docs javascript</code>
@@ -53,7 +53,9 @@ def _no_icon() -> HttpResponse:
 def front_page(problem: str = "") -> HttpResponse:
     """Return the page that describes the server; with a `problem`, as an error that shows its text."""
     note = f"<p><strong>{escape(problem)}</strong></p>\n" if problem else ""
-    return html_response(_PAGE.replace("NOTE", note).encode("utf-8", "backslashreplace"), status=403 if problem else 200)
+    return html_response(
+        _PAGE.replace("NOTE", note).encode("utf-8", "backslashreplace"), status=403 if problem else 200
+    )
 
 
 def html_response(page: bytes, headers: tuple[tuple[str, str], ...] = (), status: int = 200) -> HttpResponse:

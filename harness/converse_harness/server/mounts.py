@@ -37,6 +37,8 @@ class ServerFake(Fake):
 
     transport = "server"
     made_by = "script"
+    in_json = False
+    """Whether the fake is scripted in JSON, over the control API. Its problems are then shown in the words of JSON."""
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         check_settings(settings, self.made_by)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from converse_harness.errors import ReplyError
 from converse_harness.secrets import remember
 from converse_harness.server.front_page import front_page, html_response
-from converse_harness.server.live.feed import MOST_READERS, Feed, Shown, ShownFake
+from converse_harness.server.live.feed import MOST_READERS, Feed, Shown, Snapshot
 from converse_harness.server.mounts import PlainExchange
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
@@ -30,8 +30,8 @@ STREAM: Final = "/__converse/live"
 """The path of the events that the page reads."""
 
 _NO_TOKEN: Final = (
-    "token in the query is missing or wrong: the page of the calls needs the token of this server. Open the address that "
-    "`converse-harness serve` printed when it started, or `server.page_url` in Python."
+    "token in the query is missing or wrong: the page of the calls needs the token of this server. Open the address "
+    "that `converse-harness serve` printed at its start, or `server.page_url` in Python."
 )
 _TOO_MANY: Final = "{count} pages read the calls of this server already. Close one of them, and load this one again."
 
@@ -135,7 +135,7 @@ def _query(request: Request) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(request.target).query))
 
 
-def _rendered(shown: Shown, fake: ShownFake) -> Mapping[str, object]:
+def _rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
     from converse_harness.server.live.fragments import rendered  # most servers have no page open
 
     return rendered(shown, fake)

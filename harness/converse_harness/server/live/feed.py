@@ -1,9 +1,9 @@
 """What a browser is sent while it shows the calls of a server: the newest state of each fake and of each call.
 
-Nothing is noted when a call comes. While somebody reads, a thread looks at the open fakes, ten times a second, and gives
-each change a revision, a number that grows. A reader gets what changed after its own revision, in that order; of a call
-that has changed several times, it gets the newest state. So a slow reader costs no memory: it is given more only after it
-has taken what it was given.
+Nothing is noted when a call comes. While somebody reads, a thread looks at the open fakes ten times a second, and gives
+each change a revision, a number that grows. A reader gets what changed after its own revision, in that order. Of a call
+that has changed several times, a reader gets only the newest state, and nothing before it has taken the events that it
+was given. So a slow reader costs no memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHOWN_CALLS: Final = 200
 
 _LOOK_EVERY: Final = 0.1
 KEEP_ALIVE: Final = 15.0
-"""Seconds without an event after which a reader gets a comment, so that nobody between takes the connection for dead."""
+"""Seconds without an event after which a reader gets a comment, so that the connection does not seem dead."""
 
 _BATCH: Final = 256 * 1024
 """After this number of bytes, a reader gets nothing more until it has taken them."""
@@ -48,7 +48,10 @@ Progress = tuple[object, ...]
 
 
 class Shown(NamedTuple):
-    """Something on the page. `kind` is "fake", "call" or "closed"; `fake` is the number of a fake, `call` that of a call."""
+    """Something on the page: the head of a fake (`kind` is "fake"), a call of it ("call"), or its end ("closed").
+
+    `fake` is the number of the fake, `call` that of the call.
+    """
 
     kind: str
     fake: int
@@ -69,14 +72,20 @@ class ShownFake:
     head: tuple[object, ...] = ()
     """What the head of the fake was made of."""
 
-    @property
-    def id(self) -> str:
-        """The last part of the fake's URL; empty for the fake at the server's own URL."""
-        return self.fake.url.partition("://")[2].partition("/")[2]
+    closed: bool = False
 
 
-Render = Callable[[Shown, ShownFake], Mapping[str, object]]
-"""A function that returns the data of the event for something that is shown. The feed's thread calls it."""
+class Snapshot(NamedTuple):
+    """A fake at one moment, for the thread that makes the events: the calls that are shown, in their order."""
+
+    fake: ServerFake
+    number: int
+    calls: Sequence[Call]
+    closed: bool
+
+
+Render = Callable[[Shown, Snapshot], Mapping[str, object]]
+"""A function that returns the data of the event for a fake or a call. The feed's thread calls it."""
 
 
 class Reader(Arriving):
@@ -175,9 +184,11 @@ class Feed:
             shown = self._shown.get(id(fake))
             if shown is not None:
                 self._look_at(shown)
-                self._changed(Shown("closed", shown.number))
+                self._close(shown)
             self._closed.append(fake)
-            while len(self._closed) > _KEPT_FAKES or sum(len(each.endpoint.calls) for each in self._closed) > _KEPT_CALLS:
+            while (
+                len(self._closed) > _KEPT_FAKES or sum(len(each.endpoint.calls) for each in self._closed) > _KEPT_CALLS
+            ):
                 self._forget(self._closed.popleft())
 
     def _forget(self, fake: ServerFake) -> None:
@@ -190,6 +201,11 @@ class Feed:
             self._forgotten.append(shown.number)
             if len(self._forgotten) > _KEPT_FAKES:
                 self._revisions.pop(Shown("closed", self._forgotten.popleft()), None)
+
+    def _close(self, shown: ShownFake) -> None:
+        shown.closed = True
+        self._changed(Shown("fake", shown.number))  # replies that are not used now are a problem
+        self._changed(Shown("closed", shown.number))
 
     def _changed(self, shown: Shown) -> None:
         self._revision += 1
@@ -206,12 +222,17 @@ class Feed:
                     return
                 self._look()
                 due = [(reader, [*self._after(reader.revision)]) for reader in self._readers if reader.is_waiting]
-                fakes = {each.number: each for each in self._shown.values()}
+                changed = {shown.fake for _, changes in due for shown, _ in changes}
+                fakes = {
+                    each.number: Snapshot(each.fake, each.number, (*each.calls.values(),), each.closed)
+                    for each in self._shown.values()
+                    if each.number in changed
+                }
             self._give(due, fakes)
             self._wake.wait(_LOOK_EVERY)
             self._wake.clear()
 
-    def _give(self, due: Sequence[tuple[Reader, Sequence[tuple[Shown, int]]]], fakes: Mapping[int, ShownFake]) -> None:
+    def _give(self, due: Sequence[tuple[Reader, Sequence[tuple[Shown, int]]]], fakes: Mapping[int, Snapshot]) -> None:
         made: dict[Shown, bytes] = {}
         for reader, changes in due:
             pieces: list[bytes] = []
@@ -229,7 +250,7 @@ class Feed:
             elif time.monotonic() - reader.given_at > KEEP_ALIVE:
                 reader.give([b": still here\n\n"])
 
-    def _event(self, shown: Shown, revision: int, fakes: Mapping[int, ShownFake]) -> bytes:
+    def _event(self, shown: Shown, revision: int, fakes: Mapping[int, Snapshot]) -> bytes:
         data: dict[str, object] = {"fake": shown.fake, "call": shown.call}
         try:
             if shown.kind != "closed":
@@ -257,7 +278,7 @@ class Feed:
                 shown = self._shown[id(fake)] = ShownFake(fake, self._numbered)
                 self._look_at(shown)
                 if fake in self._closed:
-                    self._changed(Shown("closed", shown.number))
+                    self._close(shown)
             else:
                 self._look_at(shown)
 
@@ -287,8 +308,12 @@ class Feed:
             self._changed(Shown("fake", shown.number))
 
 
+def _calls_of(fakes: Iterable[ServerFake]) -> int:
+    return sum(len(each.endpoint.calls) for each in fakes)
+
+
 def as_event(kind: str, id: str, data: Mapping[str, object]) -> bytes:
-    """Encode a server-sent event. The data is JSON in one line of ASCII, so that no text ends the event.
+    r"""Encode a server-sent event. The data is JSON in one line of ASCII, so that no text ends the event.
 
     >>> as_event("call", "7", {"html": "a\nb"})
     b'id: 7\nevent: call\ndata: {"html": "a\\nb"}\n\n'
