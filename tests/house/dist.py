@@ -18,6 +18,7 @@ ENTRY_POINTS = (
 API = "converse_harness/server/control/openapi.json"
 HELPERS = tuple(f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
 VIEWER = tuple(f"converse_harness/viewer/{name}" for name in ("view.css", "view.js"))
+LIVE = "converse_harness/server/live/live.js"
 SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
 
 
@@ -30,7 +31,7 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
     pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md"))
-    needed = {f"{about}/licenses/LICENSE", API, *HELPERS, *VIEWER, *pages}
+    needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages}
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
     known = {*PACKAGES, about}
     return [

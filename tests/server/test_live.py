@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
@@ -185,6 +186,28 @@ def test_a_browser_that_comes_later_sees_what_was(server: ConverseServer) -> Non
         ask(fake, f"question {number}")
     with reading(server) as events:
         assert [events.until("call").data["call"] for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_a_call_that_is_forwarded_appears(
+    server: ConverseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "us-east-1")
+    service = server.script(reply.text("from the service"))
+    with reading(server) as events, server.record(tmp_path / "a.jsonl", upstream=service.url) as recording:
+        ask(recording, operation="converse-stream")
+        found = [events.until("call", "from the service").data["fake"] for _ in range(2)]
+    assert len({*found}) == 2
+
+
+def test_a_fake_of_the_control_api_shows_its_problems_in_json(server: ConverseServer) -> None:
+    opened = httpx.post(f"{server.url}/__converse/fakes", json={"script": [{"text": "hi"}]}, trust_env=False).json()
+    with reading(server) as events:
+        events.until("fake", opened["id"])
+        assert httpx.delete(f"{server.url}/__converse/fakes/{opened['id']}", trust_env=False).json()["ok"] is False
+        head = events.until("fake", "was not used").html
+    assert "&#34;unused&#34;: &#34;allow&#34;" in head
+    assert "unused=" not in head
 
 
 def test_an_answer_grows_on_the_page(server: ConverseServer) -> None:
