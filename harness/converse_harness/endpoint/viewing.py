@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from converse_harness.json_values import is_array, is_object
-from converse_harness.secrets import mask_encoded
+from converse_harness.json_values import is_array
 from converse_harness.stream.delivery import SentEvent
 from converse_harness.viewer.pieces import changed_events
-from converse_harness.viewer.view import CallView, RefusedBy, json_text, plain
+from converse_harness.viewer.view import CallView, RefusedBy, json_text, mask_value, plain
 
 if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
@@ -79,27 +78,12 @@ class _ViewedCall(Protocol):
     def outline(self) -> str: ...
 
 
-def mask_value(value: Any, name: str = "") -> Any:
-    """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
-
-    >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
-    {'note': '***', 'n': [1]}
-    """
-    if isinstance(value, str):
-        before = f"{name}: " if name else ""
-        made = mask_encoded(before + value)
-        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value)
-    if is_object(value):
-        return {mask_encoded(key): mask_value(each, key) for key, each in value.items()}
-    return [mask_value(each, name) for each in value] if is_array(value) else value
-
-
 def views_of(calls: Sequence[_ViewedCall], clean: Clean = mask_value) -> list[CallView]:
     """Return the views of calls, in their order. `clean` masks the secrets in each part of them.
 
     A message that several requests contain is masked once.
     """
-    cleaned = _Memory(clean)
+    cleaned = MessageMemory(clean)
     begun = [each.answered.taken.started for each in calls if each.answered.taken.started]
     first = last = min(begun, default=0.0)
     views: list[CallView] = []
@@ -109,21 +93,23 @@ def views_of(calls: Sequence[_ViewedCall], clean: Clean = mask_value) -> list[Ca
     return views
 
 
-class _Memory:
-    """Cleans values, and keeps the cleaned messages."""
+class MessageMemory:
+    """Cleans values, and keeps the cleaned messages, because each request contains those before it again."""
 
     def __init__(self, clean: Clean) -> None:
         self._clean = clean
         self._known: dict[str, Any] = {}
 
     def __call__(self, value: Any) -> Any:
+        """Return a value as plain JSON without secrets."""
         return self._clean(plain(value))
 
     def text(self, text: str) -> str:
+        """Return a text without secrets."""
         return str(self._clean(text)) if text else ""
 
     def request(self, body: Mapping[str, Any]) -> Any:
-        """Clean a body, each of its messages by itself."""
+        """Return the JSON of a request without secrets; each of its messages is cleaned by itself."""
         messages = body.get("messages")
         if not is_array(messages):
             return self(body)
@@ -137,7 +123,7 @@ class _Memory:
         return self._known[key]
 
 
-def _view_of(call: _ViewedCall, started: float, clean: _Memory) -> CallView:
+def _view_of(call: _ViewedCall, started: float, clean: MessageMemory) -> CallView:
     answered = call.answered
     sent = [*call.events]
     events = changed_events([plain(event) for event, _ in sent], clean)
@@ -172,7 +158,7 @@ def _why(refusal: Refusal) -> tuple[str, str, str]:
     return refusal.rule.name, f"{refusal.message}{at}", f"{refusal.rule.source}{inferred}"
 
 
-def _request(call: _ViewedCall, clean: _Memory) -> Any:
+def _request(call: _ViewedCall, clean: MessageMemory) -> Any:
     if call.malformed is None or call.body:
         return clean.request(call.body) if call.body or call.request.body else None
     return clean.text(call.request.body[:_MOST].decode(errors="replace"))

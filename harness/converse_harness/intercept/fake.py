@@ -27,6 +27,7 @@ from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter
+from converse_harness.secrets import mask
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -325,6 +326,14 @@ class Fake(Scripting):
         if self.endpoint.problems:
             parts.append(f"{len(self.endpoint.problems)} problem{'s' * (len(self.endpoint.problems) > 1)}")
         return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook, with secrets masked: every call on a time line, and each of them to open."""
+        from converse_harness.endpoint.viewing import views_of
+        from converse_harness.viewer import element, fake_html, notebook_html
+
+        title = element("p", element("b", mask(repr(self))))
+        return notebook_html(title, fake_html(views_of(self.calls.all)))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_TRANSPORTS]

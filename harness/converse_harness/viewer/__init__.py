@@ -1,7 +1,7 @@
 """What people look at: calls as HTML, for a report, a page of the server and a notebook."""
 
-from converse_harness.viewer.call import call_html, overview_html
-from converse_harness.viewer.html import Html, element
+from converse_harness.viewer.call import call_html, fake_html, overview_html
+from converse_harness.viewer.html import Html, element, joined
 from converse_harness.viewer.page import PageSection, document, notebook_html, policy
 from converse_harness.viewer.view import CallView, RefusedBy, plain
 
@@ -13,6 +13,8 @@ __all__ = (
     "call_html",
     "document",
     "element",
+    "fake_html",
+    "joined",
     "notebook_html",
     "overview_html",
     "plain",

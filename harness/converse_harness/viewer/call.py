@@ -94,6 +94,15 @@ def overview_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
     return element("ol", *(_entry(view, start, whole, anchor(prefix)) for view in views), class_="overview")
 
 
+def fake_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
+    """Return the calls of one fake: the list of them, and each in its place, closed under a line that names it."""
+    calls = [
+        folded(f"Call {view.number}: {view.outline}", call_html(view, views[:at], prefix=prefix))
+        for at, view in enumerate(views)
+    ]
+    return joined([overview_html(views, prefix=prefix), *calls])
+
+
 def _entry(view: CallView, start: float, whole: float, prefix: str) -> Html:
     state = "fine" if view.is_fine else "failed"
     left, width = 0.0, float(_WIDTH)

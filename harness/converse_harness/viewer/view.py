@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of
+from converse_harness.secrets import mask_encoded
 
 _LONG: Final = 120
 """A blob of more characters in base64 is shown by its size."""
@@ -130,6 +131,21 @@ def plain(value: Any, name: str = "", depth: int = 0) -> Any:
     if isinstance(value, str):
         return _blob(value) if name in _BLOBS and len(value) > _LONG else value
     return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def mask_value(value: Any, name: str = "") -> Any:
+    """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
+
+    >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
+    {'note': '***', 'n': [1]}
+    """
+    if isinstance(value, str):
+        before = f"{name}: " if name else ""
+        made = mask_encoded(before + value)
+        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value)
+    if is_object(value):
+        return {mask_encoded(key): mask_value(each, key) for key, each in value.items()}
+    return [mask_value(each, name) for each in value] if is_array(value) else value
 
 
 def _blob(text: str) -> str:
