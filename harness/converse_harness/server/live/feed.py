@@ -59,7 +59,7 @@ class Shown(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class ShownFake:
+class LiveFake:
     """What is known of one fake. `number` tells apart fakes that had the same URL one after the other."""
 
     fake: ServerFake
@@ -129,7 +129,7 @@ class Feed:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._readers: list[Reader] = []
-        self._shown: dict[int, ShownFake] = {}
+        self._shown: dict[int, LiveFake] = {}
         """By the id() of the fake, which is in the value and so cannot be another's."""
         self._closed: deque[ServerFake] = deque()
         self._forgotten: deque[int] = deque()
@@ -202,7 +202,7 @@ class Feed:
             if len(self._forgotten) > _KEPT_FAKES:
                 self._revisions.pop(Shown("closed", self._forgotten.popleft()), None)
 
-    def _close(self, shown: ShownFake) -> None:
+    def _close(self, shown: LiveFake) -> None:
         shown.closed = True
         self._changed(Shown("fake", shown.number))  # replies that are not used now are a problem
         self._changed(Shown("closed", shown.number))
@@ -275,14 +275,14 @@ class Feed:
             shown = self._shown.get(id(fake))
             if shown is None:
                 self._numbered += 1
-                shown = self._shown[id(fake)] = ShownFake(fake, self._numbered)
+                shown = self._shown[id(fake)] = LiveFake(fake, self._numbered)
                 self._look_at(shown)
                 if fake in self._closed:
                     self._close(shown)
             else:
                 self._look_at(shown)
 
-    def _look_at(self, shown: ShownFake) -> None:
+    def _look_at(self, shown: LiveFake) -> None:
         endpoint = shown.fake.endpoint
         calls = [call for call in reversed(endpoint.calls[-SHOWN_CALLS:]) if call.number > shown.received]
         for call in reversed(calls):
@@ -327,6 +327,6 @@ def _progress(call: Call) -> Progress:
     return call.outcome, call.answered.status, count
 
 
-def _head(shown: ShownFake) -> tuple[object, ...]:
+def _head(shown: LiveFake) -> tuple[object, ...]:
     endpoint = shown.fake.endpoint
     return shown.received, {**shown.running}, len(endpoint.problems), scripted_in_short(endpoint.script)
