@@ -186,9 +186,7 @@ class Feed:
                 self._look_at(shown)
                 self._close(shown)
             self._closed.append(fake)
-            while (
-                len(self._closed) > _KEPT_FAKES or sum(len(each.endpoint.calls) for each in self._closed) > _KEPT_CALLS
-            ):
+            while len(self._closed) > _KEPT_FAKES or _calls_of(self._closed) > _KEPT_CALLS:
                 self._forget(self._closed.popleft())
 
     def _forget(self, fake: ServerFake) -> None:
