@@ -21,6 +21,7 @@ from converse_harness import ConverseServer, reply
 from converse_harness.server.live import feed as live_feed
 from converse_harness.server.live.feed import Shown, Snapshot
 from converse_harness.server.mounts import ServerFake
+from converse_harness.stream.delivery import SentChunks
 from tests.server.peers import PATIENCE, Raw, eventually
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -327,6 +328,8 @@ def test_a_browser_that_does_not_read_delays_nobody_and_is_given_no_more(
         behind = min(readers, key=lambda reader: reader.revision)
         assert behind.revision < max(reader.revision for reader in readers)
         assert 0 < sum(map(len, behind._given)) < 2_000_000
+        kept = [each for each in gc.get_objects() if issubclass(type(each), SentChunks)]
+        assert sum(len(data) for each in kept for data in each.data) < 1_000_000
         tail = slow.held
         while b"call 30 " not in tail:
             data = slow.socket.recv(65_536)  # when it reads again, it goes on where it was
