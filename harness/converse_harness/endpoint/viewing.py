@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from converse_harness.json_values import is_array
+from converse_harness.json_values import is_array, is_object
 from converse_harness.stream.delivery import SentEvent
 from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, RefusedBy, json_text, mask_value, plain
@@ -114,7 +114,15 @@ class MessageMemory:
         if not is_array(messages):
             return self(body)
         made = {name: None if name == "messages" else value for name, value in body.items()}
-        return {**self(made), "messages": [self._message(each) for each in messages]}
+        cleaned = self(made)
+        if not is_object(cleaned):  # a secret was found that cannot be masked alone
+            return cleaned
+        return {**cleaned, "messages": [self._message(each) for each in messages]}
+
+    def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Return headers without secrets; a value that only its name gives away is masked too."""
+        made = [(self.text(name), self({name: value})) for name, value in headers]
+        return tuple((name, str(next(iter(value.values())) if is_object(value) else value)) for name, value in made)
 
     def _message(self, message: Any) -> Any:
         key = json_text(message, indent=None)
@@ -138,7 +146,7 @@ def _view_of(call: _ViewedCall, started: float, clean: MessageMemory) -> CallVie
         took=round(took, 1),
         waited=round(1000 * answered.waited, 1),
         request=_request(call, clean),
-        headers=tuple((clean.text(name), str(clean({name: value}).get(name))) for name, value in call.request.headers),
+        headers=clean.headers(call.request.headers),
         status=call.status,
         outline=clean.text(call.outline),
         outcome=call.outcome,
@@ -172,9 +180,11 @@ def _answer(call: _ViewedCall) -> Any:
             return json.loads(data) if data else None
         except (ValueError, RecursionError):
             return data[:_MOST].decode(errors="replace")
-    response = call.response
-    if response is None:
-        return None
+    return None if call.response is None else in_aws_form(call.response)
+
+
+def in_aws_form(response: Response) -> dict[str, Any]:
+    """Return an assembled answer as the members of AWS's ConverseResponse."""
     given = {_NAMES.get(each.name, each.name): getattr(response, each.name) for each in fields(response)}
     message = given.pop("message")
     return {"output": {"message": message}, **{name: value for name, value in given.items() if value is not None}}

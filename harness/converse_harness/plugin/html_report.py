@@ -19,6 +19,7 @@ from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.viewing import views_of
 from converse_harness.intercept.observers import watching
+from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.recordings.redaction import value_without_secrets
 from converse_harness.secrets import own_secrets
@@ -169,19 +170,14 @@ class ReportHooks:
         before = self._failed.get(report.nodeid)
         if before is not None:  # the teardown has failed as well
             fakes = [*before.fakes, *fakes]
-        own = self._own | own_secrets()
         crash: Any = getattr(report.longrepr, "reprcrash", None)
-        whole = str(value_without_secrets(report.longreprtext, own))
-        first = whole if crash is None else f"{crash.message}\n\n{crash.path}:{crash.lineno}"
-        lines = str(value_without_secrets(first, own)).splitlines()
+        whole = masked(report.longreprtext, self._own)
+        first = whole if crash is None else masked(f"{crash.message}\n\n{crash.path}:{crash.lineno}", self._own)
+        lines = first.splitlines()
         more = [f"... ({len(lines) - _FIRST_LINES} more lines)"] if len(lines) > _FIRST_LINES else []
-        self._failed[report.nodeid] = FailedTest(
-            str(value_without_secrets(report.nodeid, own)),
-            str(report.when),
-            "\n".join([*lines[:_FIRST_LINES], *more]),
-            whole,
-            fakes,
-        )
+        short = "\n".join([*lines[:_FIRST_LINES], *more])
+        test = masked(report.nodeid, self._own)
+        self._failed[report.nodeid] = FailedTest(test, str(report.when), short, whole, fakes)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
@@ -204,7 +200,7 @@ class ReportHooks:
 
     def _row(self, test: str) -> ShownTest:
         ran = self._ran[test]
-        return ShownTest(str(value_without_secrets(test, own_secrets())), ran.outcome, ran.calls)
+        return ShownTest(masked(test, self._own), ran.outcome, ran.calls)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print where the file is."""

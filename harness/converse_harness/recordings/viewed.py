@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
-from converse_harness.endpoint.viewing import MessageMemory
+from converse_harness.endpoint.viewing import MessageMemory, in_aws_form
+from converse_harness.errors import ConverseHarnessError
 from converse_harness.json_values import parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
-from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.recordings.replies import RecordedExchange, reply_of
+from converse_harness.reply.body import summarize_block
+from converse_harness.stream.assemble import Response, assemble
 from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, mask_value, plain
 
@@ -36,7 +40,7 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
     events = changed_events([plain(_event_of(line)) for line in exchange.events], clean)
     ats = [float(line["t"]) for line in exchange.events]
     ended = "" if end is None else str(end["end"])
-    said = str(head.get("failed") or head.get("type") or "")
+    summary, response = _meaning_of(exchange)
     outcome = "complete" if not ended else ended if ended == "closed by client" else "cut"
     broken = f"  ({ended})" if ended else ""
     return CallView(
@@ -46,16 +50,29 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
         started=started,
         took=max(float(line["t"]) for line in exchange.lines() if "t" in line),
         request=_request(call, clean),
-        headers=tuple((clean.text(name), clean.text(str(value))) for name, value in call.get("headers", {}).items()),
+        headers=clean.headers((name, str(value)) for name, value in call.get("headers", {}).items()),
         status=status,
-        outline=clean.text(f"{status or 'no HTTP answer'}  {said}".rstrip() + broken),
+        outline=clean.text(f"{status or 'no HTTP answer'}  {summary}".rstrip() + broken),
         outcome=outcome,
         events=tuple(zip(ats, events, strict=True)),
-        answer=clean(_answer(head)),
+        answer=clean(_answer(head) if response is None else in_aws_form(response)),
         faults=tuple(map(clean.text, exchange.faults)),
         line=f"line {exchange.at} of the recording",
         error=clean.text(str(head.get("failed", ""))),
     )
+
+
+def _meaning_of(exchange: RecordedExchange) -> tuple[str, Response | None]:
+    """Return the answer in one line, and the whole of a stream; without both where it has no meaning."""
+    summary = str(exchange.head.get("type", ""))
+    with suppress(ConverseHarnessError):
+        reply = reply_of(exchange)
+        summary = reply.summary
+        response = assemble(reply.events()) if exchange.events else None
+        if response is not None:
+            summary = " + ".join(map(summarize_block, response.message["content"]))
+        return summary, response
+    return summary, None
 
 
 def _event_of(line: Line) -> Any:

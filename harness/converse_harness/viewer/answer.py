@@ -17,11 +17,14 @@ _PAUSE: Final = 100.0
 _PIECES: Final = 2_000
 """In a run of deltas, at most this number of pieces is marked."""
 
-_ON_A_LINE: Final = 90
+_ON_A_LINE: Final = 160
 """An event with at most this number of characters stands on the line of its name."""
 
 _READABLE: Final = 60
 """The input of a tool with more characters is shown indented as well."""
+
+_NO_EVENT: Final = frozenset({"bytes", "frame"})
+"""The names under which bytes stand that are no event."""
 
 _Pieces = list[tuple[float, DeltaPiece]]
 
@@ -84,7 +87,7 @@ def _event_html(at: float, event: Any, before: float | None) -> Html:
     members = object_of(event)
     name = next(iter(members), "bytes that are no event")
     value = members.get(name) if len(members) == 1 else event
-    wrong = name.endswith("Exception") or not members
+    wrong = name.endswith("Exception") or name in _NO_EVENT or not members
     use = member_of(value, "start", "toolUse")
     if name == "contentBlockStart" and is_object(use):
         note = f"uses {use.get('name')}, {use.get('toolUseId')}"

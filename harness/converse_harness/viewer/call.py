@@ -67,7 +67,7 @@ def _facts(view: CallView) -> Html:
     if view.events:
         facts.append(("events", f"{len(view.events):,}"))
     if view.line:
-        facts.append(("scripted at", view.line))
+        facts.append(("answer from", view.line))
     if view.waited:
         facts.append(("waited before the next attempt", milliseconds(view.waited)))
     pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
