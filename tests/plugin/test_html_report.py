@@ -209,6 +209,14 @@ def test_the_file_is_written_after_ctrl_c(project: pytest.Pytester) -> None:
     assert files(project) == ["report.html"]
 
 
+def test_a_module_that_cannot_be_collected_is_no_run_that_passes(project: pytest.Pytester) -> None:
+    project.makepyfile("raise ValueError")
+    project.runpytest(OPTION).assert_outcomes(errors=1)
+    text = Parsed(page(project)).text
+    assert "The run was interrupted" in text
+    assert "No test failed" not in text
+
+
 def test_markup_of_a_test_stays_text(project: pytest.Pytester) -> None:
     (project.path / "markup.txt").write_text(MARKUP)
     project.makepyfile(

@@ -101,7 +101,7 @@ def fields() -> Iterator[tuple[str, CallView]]:
     }
     tool = {"toolSpec": {"name": MARKUP, "description": MARKUP, "inputSchema": {"json": {MARKUP: 1}}}}
     for name in ("operation", "model_id", "outline", "outcome", "line", "error"):
-        yield name, view(**{name: MARKUP})
+        yield name, view(**dict[str, Any]({name: MARKUP}))
     yield "headers", view(headers=[(MARKUP, MARKUP)])
     yield "events", view(events=[(float(at), each) for at, each in enumerate([*stream, start])])
     yield "answer", view(answer={"output": {"message": assistant({"text": MARKUP}, use)}, MARKUP: MARKUP})

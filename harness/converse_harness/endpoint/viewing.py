@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from converse_harness.json_values import is_array, is_object
+from converse_harness.secrets import own_secrets
 from converse_harness.stream.delivery import SentEvent
 from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, RefusedBy, json_text, mask_value, plain
@@ -78,12 +80,12 @@ class _ViewedCall(Protocol):
     def outline(self) -> str: ...
 
 
-def views_of(calls: Sequence[_ViewedCall], clean: Clean = mask_value) -> list[CallView]:
-    """Return the views of calls, in their order. `clean` masks the secrets in each part of them.
+def views_of(calls: Sequence[_ViewedCall], clean: Clean | None = None) -> list[CallView]:
+    """Return the views of calls, in their order. `clean` masks the secrets in each part of them; None: `mask_value`.
 
     A message that several requests contain is masked once.
     """
-    cleaned = MessageMemory(clean)
+    cleaned = MessageMemory(partial(mask_value, own=own_secrets()) if clean is None else clean)
     begun = [each.answered.taken.started for each in calls if each.answered.taken.started]
     first = last = min(begun, default=0.0)
     views: list[CallView] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from converse_harness.endpoint.viewing import MessageMemory, in_aws_form
@@ -12,6 +13,7 @@ from converse_harness.json_values import parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange, reply_of
 from converse_harness.reply.body import summarize_block
+from converse_harness.secrets import own_secrets
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, mask_value, plain
@@ -26,7 +28,7 @@ def views_of_exchanges(exchanges: Iterable[RecordedExchange]) -> Iterator[CallVi
     A recording has the times of an answer since its own request. On the time line, each call begins where the one
     before it has ended.
     """
-    clean = MessageMemory(mask_value)
+    clean = MessageMemory(partial(mask_value, own=own_secrets()))
     started = 0.0
     for exchange in exchanges:
         view = _view_of(exchange, started, clean)

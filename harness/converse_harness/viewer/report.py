@@ -42,10 +42,12 @@ def report_html(failed: Sequence[FailedTest], tests: Sequence[ShownTest], *, int
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     calls = counted(sum(row.calls for row in tests), "call")
     said = [f"{counted(len(tests), 'test')}{f' ({counts})' if counts else ''}, {calls}."]
-    if not failed:
-        said.append("No test failed. A test that fails is shown here with its calls.")
     if interrupted:
-        said.append("The run was interrupted: tests are missing.")
+        said.append(
+            "The run was interrupted, by a person or by an error while tests were collected: tests are missing."
+        )
+    elif not failed:
+        said.append("No test failed. A test that fails is shown here with its calls.")
     sections = [PageSection(test.test, _failure(test), f"test-{at}") for at, test in enumerate(failed, 1)]
     sections.append(PageSection("All tests", _table(tests), "all-tests"))
     return document("Bedrock Converse calls", sections, lead=joined(element("p", each) for each in said))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of
-from converse_harness.secrets import mask_encoded
+from converse_harness.secrets import mask_encoded, own_secrets
 
 _LONG: Final = 120
 """A blob of more characters in base64 is shown by its size."""
@@ -133,19 +133,22 @@ def plain(value: Any, name: str = "", depth: int = 0) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def mask_value(value: Any, name: str = "") -> Any:
+def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -> Any:
     """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
+
+    `own` are the secrets of this process, by default `own_secrets()`.
 
     >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
     {'note': '***', 'n': [1]}
     """
+    own = own_secrets() if own is None else own
     if isinstance(value, str):
         before = f"{name}: " if name else ""
-        made = mask_encoded(before + value)
-        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value)
+        made = mask_encoded(before + value, own)
+        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value, own)
     if is_object(value):
-        return {mask_encoded(key): mask_value(each, key) for key, each in value.items()}
-    return [mask_value(each, name) for each in value] if is_array(value) else value
+        return {mask_encoded(key, own): mask_value(each, key, own) for key, each in value.items()}
+    return [mask_value(each, name, own) for each in value] if is_array(value) else value
 
 
 def _blob(text: str) -> str:
