@@ -269,7 +269,7 @@ def test_a_value_that_became_a_secret_meanwhile_is_masked(
         ask(fake, "correct-horse-battery-9")
         events.until("call", "correct-horse-battery-9")
         monkeypatch.setenv("MY_API_KEY", "correct-horse-battery-9")
-        ask(fake, "correct-horse-battery-9")
+        ask(fake, "again: correct-horse-battery-9")
         second = next(event for event in events if event.kind == "call" and event.data["call"] == 2)
     assert "correct-horse" not in second.html
 
