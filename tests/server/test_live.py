@@ -261,6 +261,19 @@ def test_no_text_is_markup_and_no_secret_is_sent(server: ConverseServer) -> None
     assert not [each for each in (SECRET, "very-secret-token", "topsecret") if each in text]
 
 
+def test_a_value_that_became_a_secret_meanwhile_is_masked(
+    server: ConverseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = server.script(reply.text("a"), reply.text("b"))
+    with reading(server) as events:
+        ask(fake, "correct-horse-battery-9")
+        events.until("call", "correct-horse-battery-9")
+        monkeypatch.setenv("MY_API_KEY", "correct-horse-battery-9")
+        ask(fake, "again: correct-horse-battery-9")
+        second = next(event for event in events if event.kind == "call" and event.data["call"] == 2)
+    assert "correct-horse" not in second.html
+
+
 # Fakes that are closed
 
 

@@ -83,9 +83,12 @@ class _ViewedCall(Protocol):
 def views_of(calls: Sequence[_ViewedCall], clean: Clean | None = None) -> list[CallView]:
     """Return the views of calls, in their order. `clean` masks the secrets in each part of them; None: `mask_value`.
 
-    A message that several requests contain is masked once.
+    A message that several requests contain is masked once; with a MessageMemory as `clean`, also in later calls of this
+    function.
     """
-    cleaned = MessageMemory(partial(mask_value, own=own_secrets()) if clean is None else clean)
+    if clean is None:
+        clean = partial(mask_value, own=own_secrets())
+    cleaned = clean if isinstance(clean, MessageMemory) else MessageMemory(clean)
     begun = [each.answered.taken.started for each in calls if each.answered.taken.started]
     first = last = min(begun, default=0.0)
     views: list[CallView] = []
@@ -101,6 +104,11 @@ class MessageMemory:
     def __init__(self, clean: Clean) -> None:
         self._clean = clean
         self._known: dict[str, Any] = {}
+
+    @property
+    def size(self) -> int:
+        """The number of messages that are kept."""
+        return len(self._known)
 
     def __call__(self, value: Any) -> Any:
         """Return a value as plain JSON without secrets."""

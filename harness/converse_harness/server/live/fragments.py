@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import scripted_in_short
-from converse_harness.endpoint.viewing import views_of
+from converse_harness.endpoint.viewing import MessageMemory, views_of
 from converse_harness.errors import UnusedReplies
-from converse_harness.secrets import mask
+from converse_harness.secrets import mask, own_secrets
 from converse_harness.server.control import ROOT, id_of, problem_text
 from converse_harness.server.control.wording import conditions_in_json
 from converse_harness.server.live.feed import Shown, Snapshot
 from converse_harness.server.mounts import ServerFake
 from converse_harness.viewer import CallView, Html, call_html, document, element, overview_html
 from converse_harness.viewer import policy as policy_of_pages
+from converse_harness.viewer.view import mask_value
 
 _TITLE: Final = "Calls to a fake Amazon Bedrock"
 
@@ -77,6 +78,21 @@ _ended: WeakKeyDictionary[Call, CallView] = WeakKeyDictionary()
 """The views of calls whose answers have ended. Each call is compared with those before it."""
 
 
+_memories: WeakKeyDictionary[ServerFake, tuple[frozenset[str], MessageMemory]] = WeakKeyDictionary()
+"""The cleaned messages of each fake, and the secrets of this process from which they were cleaned."""
+
+_MOST_MESSAGES: Final = 2_000
+"""A memory with more messages is not used any more."""
+
+
+def _memory(fake: ServerFake) -> MessageMemory:
+    own = own_secrets()
+    known = _memories.get(fake)
+    if known is None or known[0] != own or known[1].size > _MOST_MESSAGES:
+        known = _memories[fake] = (own, MessageMemory(partial(mask_value, own=own)))
+    return known[1]
+
+
 def _views(fake: Snapshot) -> list[CallView]:
     views: list[CallView] = []
     for call in fake.calls:
@@ -87,7 +103,7 @@ def _views(fake: Snapshot) -> list[CallView]:
             started = views[-1].started if views else 0.0
             if begun:
                 started = round(1000 * (begun - _first.setdefault(fake.fake, begun)), 1)
-            view = replace(views_of([call])[0], started=started)
+            view = replace(views_of([call], _memory(fake.fake))[0], started=started)
             if over:
                 _ended[call] = view
         views.append(view)
