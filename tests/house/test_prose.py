@@ -9,7 +9,10 @@ import pytest
 
 from tests.house.measure import ROOT
 
-PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES: Final = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+)
 
 LONGEST: Final = 35
 """Words of a sentence; what stands in a line of code counts as one word."""
