@@ -58,7 +58,8 @@ def is_inert(page: Page) -> None:
 
 
 def test_calls_appear_and_stay_open_where_they_were_opened(server: ConverseServer, visit: Open) -> None:
-    fake = server.script().always(reply.text("18 °C and sunny."))
+    fake = server.script()
+    fake.always(reply.text("18 °C and sunny."))
     opened = visit(server.page_url)
     page = opened.page
     expect(page.get_by_text("Live: calls appear here")).to_be_visible()
@@ -86,7 +87,8 @@ def test_an_answer_grows_while_it_is_sent_and_a_closed_fake_stays(server: Conver
         going_on.wait(30)
         return reply.text("at last")
 
-    fake = server.script().always(answer)
+    fake = server.script()
+    fake.always(answer)
     page = visit(server.page_url).page
     asking = threading.Thread(target=ask, args=(fake, "slow"))
     asking.start()
@@ -104,7 +106,8 @@ def test_an_answer_grows_while_it_is_sent_and_a_closed_fake_stays(server: Conver
 @pytest.mark.parametrize("policy", [True, False], ids=["policy", "no_policy"])
 def test_markup_of_calls_is_text(server: ConverseServer, visit: Open, policy: bool) -> None:
     texts = (*TEXTS, RTL, WIDE)
-    fake = server.script(rules="off").always(lambda call: reply.text(call.last_user_text))
+    fake = server.script(rules="off")
+    fake.always(lambda call: reply.text(call.last_user_text))
     opened = visit(server.page_url, width=360, policy=policy)
     page = opened.page
     for text in texts:
@@ -141,7 +144,9 @@ def test_it_can_be_read(server: ConverseServer, visit: Open, width: int, dark: b
 
 @pytest.mark.nightly
 def test_without_the_token_it_shows_no_call(server: ConverseServer, visit: Open) -> None:
-    ask(server.script().always(reply.text("hi")), "a secret of the person")
+    fake = server.script()
+    fake.always(reply.text("hi"))
+    ask(fake, "a secret of the person")
     opened = visit(f"{server.url}/", width=360)
     assert opened.page.get_by_role("heading").first.inner_text() == "converse-harness"
     assert "a secret" not in opened.page.content()
