@@ -174,7 +174,10 @@ def test_the_page_of_a_recording_is_inert(visit: Open, tmp_path: Path) -> None:
         {"t": 2, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}},
         {"t": 3, "contentBlockStop": {"contentBlockIndex": 0}},
         {"t": 4, "messageStop": {"stopReason": "end_turn"}},
-        {"t": 5, "end": "complete"},
+        {
+            "t": 5,
+            "metadata": {"metrics": {"latencyMs": 5}, "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}},
+        },
     ]
     file = tmp_path / "x.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
