@@ -29,7 +29,7 @@ Each client runs unchanged, in an environment of its own, against every case of 
 [standard of the contract](contract.md#the-standard), and leads to what was seen. This page is made from a run:
 `nox -s matrix` asks all clients anew and writes it.
 
-`matrix.html`, in the folder of this page, is the same as a grid that filters: one file, to be opened in a browser.
+[The grid](matrix.html) is the same as one file for a browser, with filters.
 """
 
 LEGEND: Final = f"""\
