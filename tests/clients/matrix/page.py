@@ -29,7 +29,7 @@ tables are about streams (`ConverseStream`), the later ones about whole answers 
 the [contract's standard](contract.md#the-standard), and links to the observed result. `nox -s matrix` runs all clients
 again and writes this page.
 
-`matrix.html`, in the folder of this page, shows the same as a grid with filters: one file, to be opened in a browser.
+[The grid](matrix.html) shows the same in a browser, in one file with filters.
 """
 
 LEGEND: Final = f"""\

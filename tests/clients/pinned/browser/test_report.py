@@ -130,13 +130,15 @@ def test_markup_of_calls_is_text(visit: Open, hostile: Path, policy: bool) -> No
 @pytest.mark.nightly
 def test_the_policy_stops_what_an_escape_would_have_missed(visit: Open, agent: Path, tmp_path: Path) -> None:
     page_text = agent.read_text(encoding="utf-8")
-    planted = "".join(TEXTS)
-    spoiled = tmp_path / "spoiled.html"
-    spoiled.write_text(page_text.replace("<main", f"{planted}<main", 1), encoding="utf-8")
-    opened = visit(spoiled, sound=False)
-    assert opened.page.evaluate("window.ran") is None
-    assert opened.dialogs == opened.denied == []
-    assert len(opened.page.evaluate("window.violations")) > len(TEXTS)
+    stopped = 0
+    for number, text in enumerate(TEXTS):
+        spoiled = tmp_path / f"spoiled-{number}.html"
+        spoiled.write_text(page_text.replace("<main", f"{text}<main", 1), encoding="utf-8")
+        opened = visit(spoiled, sound=False)
+        assert opened.page.evaluate("window.ran") is None
+        assert opened.dialogs == []
+        stopped += len(opened.page.evaluate("window.violations"))
+    assert stopped > len(TEXTS) / 2
 
 
 @pytest.mark.nightly
@@ -167,11 +169,15 @@ def test_the_page_of_a_recording_is_inert(visit: Open, tmp_path: Path) -> None:
     lines = [
         {"format": "converse-recording", "version": 2},
         {"call": 1, "operation": "ConverseStream", "modelId": "m", "request": request},
+        {"t": 1, "status": 200},
         {"t": 1, "messageStart": {"role": "assistant"}},
         {"t": 2, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}},
         {"t": 3, "contentBlockStop": {"contentBlockIndex": 0}},
         {"t": 4, "messageStop": {"stopReason": "end_turn"}},
-        {"t": 5, "end": "complete"},
+        {
+            "t": 5,
+            "metadata": {"metrics": {"latencyMs": 5}, "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}},
+        },
     ]
     file = tmp_path / "x.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")

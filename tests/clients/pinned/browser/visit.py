@@ -134,7 +134,7 @@ def chromium(playwright: Playwright, executable: str) -> Iterator[tuple[Browser,
     root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     try:
         browser = playwright.chromium.launch(
-            executable_path=executable, args=[*FLAGS, *root], proxy={"server": nowhere.url}
+            executable_path=executable, args=[*FLAGS, *root], proxy={"server": nowhere.url, "bypass": "127.0.0.1"}
         )
         try:
             yield browser, nowhere
