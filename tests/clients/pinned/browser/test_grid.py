@@ -19,7 +19,7 @@ ALL = sum(map(len, CASES.values()))
 
 def rows(page: Page) -> list[str]:
     """The cases whose rows are shown, from top to bottom."""
-    names = page.locator(f"{ROWS} th").all_inner_texts()
+    names: list[str] = page.locator(f"{ROWS} th").all_inner_texts()
     assert page.locator("#count").inner_text() == f"{len(names)} of {ALL} rows"
     return names
 
