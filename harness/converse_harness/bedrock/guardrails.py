@@ -103,14 +103,17 @@ BLOCKED_MESSAGE: Final = "Sorry, the model cannot answer this question."
 """The AWS console's default for both messages (blocked input, blocked output) of a guardrail."""
 
 UNNAMED_GUARDRAIL: Final = "gr0000000000"
-"""The placeholder id of a guardrail that a reply does not name; the id in the request's guardrailConfig replaces it."""
+"""The placeholder for a guardrail's id that a reply does not specify. The id in the request's guardrailConfig replaces
+it.
+"""
 
 VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""The number of input characters in every assessment of an input. The number comes from a recorded answer. The real
-number is not used, because a reply is written before its request is known."""
+"""The number of input characters in every assessment of an input, taken from a recorded answer. The real number is
+unknown, because a test creates the reply before the request arrives.
+"""
 
 _UNIT: Final = 1000
 """Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
@@ -205,7 +208,7 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
     """Return the GuardrailUsage of one side (input or output).
 
-    Each policy with a finding in any of the assessments counts the whole text of the side.
+    The usage of each policy with a finding in any of the assessments is the length of the side's whole text.
     """
     used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
@@ -293,7 +296,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
 
 
 def unmasked(text: str) -> str:
-    """Replace the masks of a text by invented originals.
+    """Return the text with invented original texts in place of the masks.
 
     >>> unmasked("I am {NAME}, booking {Booking}.")
     'I am Ada Lovelace, booking Booking.'
@@ -302,9 +305,9 @@ def unmasked(text: str) -> str:
 
 
 def masks(text: str, original: str) -> list[tuple[str, str]]:
-    """The masks of a text, each with the original text that it replaced.
+    """Return each mask of a text together with the original text that the mask replaced.
 
-    Raises ReplyError if there is no mask, or if the texts differ in more than the masks.
+    Raises ReplyError if there is no mask, or if the two texts differ outside the masks.
 
     >>> masks("I live in {ADDRESS}.", "I live in Rome.")
     [('ADDRESS', 'Rome')]

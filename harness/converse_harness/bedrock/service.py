@@ -57,7 +57,7 @@ class Operation(Protocol):
     has_event_stream_output: bool
 
     def get_event_stream_output(self) -> Shape:
-        """The union of the events and exceptions that the operation can stream."""
+        """Return the union of the events and exceptions that the operation can stream."""
         ...
 
 
@@ -102,7 +102,7 @@ def has_member(shape_name: str, member_name: str) -> bool:
 
 @cache
 def shape(name: str) -> Shape:
-    """A shape of the model by its name. Raises NotInModel.
+    """Return the model's shape with this name. Raises NotInModel if there is none.
 
     >>> shape("StopReason").type_name
     'string'
@@ -114,7 +114,7 @@ def shape(name: str) -> Shape:
 
 
 def body_shape(name: str) -> Shape:
-    """Return a shape by its name, or for an ExtraError of BEYOND_MODEL the shape of its body. Raises NotInModel."""
+    """Return a shape by its name, or the shape of the body for an ExtraError of BEYOND_MODEL. Raises NotInModel."""
     return shape(_EXTRA_ERROR_BODIES.get(name, name))
 
 
@@ -132,7 +132,7 @@ def member(shape_name: str, member_name: str) -> Shape:
 
 @cache
 def operation(name: str) -> Operation:
-    """An operation of the model by its name. Raises NotInModel.
+    """Return the model's operation with this name. Raises NotInModel if there is none.
 
     >>> operation("Converse").http["requestUri"]
     '/model/{modelId}/converse'
@@ -183,8 +183,9 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """Yield the names of the Bedrock services. All names after the first two need a search of botocore's data, which
-    takes some milliseconds.
+    """Yield the names of the Bedrock services.
+
+    Only the names after the first two need a search of botocore's data, which takes some milliseconds.
     """
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
@@ -202,7 +203,7 @@ def enum(shape_name: str) -> tuple[str, ...]:
 
 @cache
 def errors(operation_name: str) -> Mapping[str, ErrorShape]:
-    """The errors of an operation in the model, by name. Raises NotInModel.
+    """Return the errors of an operation in the model, by name. Raises NotInModel for an unknown operation.
 
     >>> errors("Converse")["ModelTimeoutException"].status
     408
@@ -241,7 +242,7 @@ def stream_exceptions() -> Mapping[str, ErrorShape]:
 
 
 def stream_shape(member_name: str) -> str:
-    """The shape of the payload of a stream event or exception, by the event's type name. Raises NotInModel.
+    """Return the name of the payload's shape for a stream event or exception. Raises NotInModel for an unknown name.
 
     >>> stream_shape("contentBlockDelta")
     'ContentBlockDeltaEvent'

@@ -44,7 +44,7 @@ WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """One observation of a rule.
+    """One observation of a rule in a public source.
 
     `where` is a thread, test or page, `date` is a day or month, and `of` names the models that were observed.
     """
@@ -208,6 +208,6 @@ class Refusal(NamedTuple):
 
     @property
     def inferred_from(self) -> str:
-        """The model from which the rule was inferred; empty if the rule was observed on the request's own model."""
+        """The name of the older model on which the rule was observed; empty if this was the request's own model."""
         model = self.model.model
         return model.name if model is not None and self.model.inferred and self.rule.models.are_some else ""
