@@ -200,16 +200,17 @@ MODELS: Final = (
 
 Sources:
 
-* In general: AWS's model cards, model lifecycle page and prompt caching page, as of autumn 2026. * Caches: an earlier
-version of the prompt caching page for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova; the model card for Nova 2 Lite. Some
-versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because cache writes of 1,322 tokens
-are recorded. docs/cache.md describes the other facts about caches. * `tools_tokens`: Anthropic's page, for Claude 4
-with toolChoice auto. Recorded requests with tools counted more tokens than their texts: 280 to 520 more for Claude, 350
-to 560 for Nova, 860 for Nova 2 Lite. * `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916,
-2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss 20B a trial in public source code (2026); for other Claude models the
-limit of Anthropic's own API (Effect-TS/effect#7129, 2026-08-07). * `retired`: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4,
-Llama 3.2 1B and Command R have no date here. They have reached their end of life, but only after public recordings with
-them were made.
+* In general: AWS's model cards, model lifecycle page and prompt caching page, as of autumn 2026.
+* Caches: an earlier version of the prompt caching page for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova; the model card
+  for Nova 2 Lite. Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
+  cache writes of 1,322 tokens are recorded. docs/cache.md describes the other facts about caches.
+* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. Recorded requests with tools
+  counted more tokens than their texts: 280 to 520 more for Claude, 350 to 560 for Nova, 860 for Nova 2 Lite.
+* `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916, 2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss
+  20B a trial in public source code (2026); for other Claude models the limit of Anthropic's own API
+  (Effect-TS/effect#7129, 2026-08-07).
+* `retired`: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B and Command R have no date here. They have reached
+  their end of life, but only after public recordings with them were made.
 """
 
 

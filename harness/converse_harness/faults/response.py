@@ -1,6 +1,6 @@
 """A table of named faults in the bytes of frames, in the HTTP response and of the connection.
 
-Each fault changes a response on its way out: `on_stream` one with a stream, `on_body` any other.
+Each fault changes a response before it is sent: `on_stream` changes a response with a stream, `on_body` any other.
 """
 
 from __future__ import annotations
@@ -347,4 +347,4 @@ _TABLE: Final = (
 )
 
 RESPONSE_FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in _TABLE}
-"""All faults except those in the order of events, by name."""
+"""All faults by name, except the faults in the order of events."""

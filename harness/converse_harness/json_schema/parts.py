@@ -76,7 +76,7 @@ def is_multiple(number: float, of: float) -> bool:
 
 
 class Unsatisfied(Exception):
-    """Raised if no value can be made for a schema. `path` is the place of the keyword at fault, the message the reason."""
+    """Raised if no value can be made for a schema. `path` is the place of the wrong keyword, the message is the reason."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -181,7 +181,7 @@ class SchemaPart:
     root: Any = field(compare=False, repr=False)
 
     def get(self, keyword: str, default: Any = None) -> Any:
-        """Return a keyword's value, or `default` if the schema lacks the keyword. Raises Unsatisfied for a wrong form."""
+        """Return a keyword's value, `default` if the schema lacks the keyword. Raises Unsatisfied for a wrong form."""
         if not is_object(self.schema) or keyword not in self.schema:
             return default
         value = self.schema[keyword]
@@ -210,7 +210,7 @@ class SchemaPart:
         return [self.child(keyword, index) for index in range(len(self.get(keyword, ())))]
 
     def target(self) -> SchemaPart | None:
-        """Return the part to which `$ref` refers; None without a `$ref`. Raises Unsatisfied if there is no such part."""
+        """Return the part to which `$ref` refers; None without a `$ref`. Raises Unsatisfied if the part is missing."""
         reference: str | None = self.get("$ref")
         if reference is None:
             return None
@@ -243,7 +243,7 @@ class SchemaPart:
 
     @property
     def first_items(self) -> list[SchemaPart]:
-        """Return the parts for the first items of an array, one for each item (`prefixItems`; `items` in older drafts)."""
+        """Return the parts for the first items of an array: `prefixItems`, or `items` in older drafts."""
         return self.children("items") if is_array(self.get("items")) else self.children("prefixItems")
 
     def at_item(self, index: int) -> list[SchemaPart]:
