@@ -142,7 +142,7 @@ class PromptCache:
         """Drop all calls up to the call with this number, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
-                use.source = None  # otherwise each use would keep the previous one in memory
+                use.source = None  # without this, each use would keep the use before it in memory
                 use.prefixes = {}
         self.uses = [use for use in self.uses if use.call.number > number]
         self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}

@@ -120,7 +120,7 @@ KEEP_ANSWERS: Final = Advice(
     f'{_KEEP}@pytest.mark.converse(history="off").   More: converse-harness docs conversation',
     f'{_KEEP}open the fake with "history": "off".   More: converse-harness docs conversation',
 )
-"""What to do about a changed answer."""
+"""The advice about a changed answer."""
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:

@@ -150,7 +150,7 @@ class Conversation:
                 sure = len(use_id) >= _SURE and len(given) == 1
                 one = self._chosen(given, history, turn, before, sure=sure)
                 if len(given) > 1 and not _has_uses(turn, one.answer):
-                    one = one._replace(sure=False)  # an id shared by several answers identifies none of them
+                    one = one._replace(sure=False)  # an id that several answers share does not identify an answer
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}

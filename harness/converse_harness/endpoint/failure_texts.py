@@ -104,19 +104,19 @@ _NOT_OVER_HTTP: Final = (
     "The control API scripts only errors of other operations, in a `when` with the operation. For an answer give the "
     f"client of that operation a double of its own, or another endpoint.{_IN_JSON}"
 )
-"""The advice for an operation whose output only Python can give."""
+"""The advice to a user of the control API for an operation whose output can be scripted only in Python."""
 
 _GUARDRAIL_OVER_HTTP: Final = (
     'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
     f'{{"guardrail_blocked": true}}.{_IN_JSON}'
 )
-"""The advice for one call of ApplyGuardrail more than replies."""
+"""The advice if ApplyGuardrail is called more often than the script has replies."""
 
 _NOT_IN_THE_TABLE: Final = (
     "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
     f"operation a double of its own, or another endpoint.{_IN_JSON}"
 )
-"""The advice for an operation of which only Python can answer what the table of models cannot."""
+"""The advice to a user of the control API for a call of the control plane that the table of models cannot answer."""
 
 
 def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
@@ -143,7 +143,7 @@ def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
 
 
 def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> UnexpectedCall:
-    """Return the error for a call of another operation than Converse, of which every answer is used or does not fit."""
+    """Return the error for a call of an operation other than Converse if no unused answer in the script fits."""
     if any(slot.used_by for slot in slots):
         first = f"call {call.number}, {call.operation}, has no answer left."
     else:
@@ -241,7 +241,7 @@ def unknown_operation(call: Call) -> UnexpectedCall:
 
 
 def _near_path(target: str) -> str:
-    """Return a sentence on a path that is nearly that of an operation; else nothing."""
+    """Return a sentence about the operation with a similar path; empty if no path is similar."""
     if target.startswith("//"):
         end = 'the endpoint that the client was given ends in "/"'
         return f"The path begins with two slashes: {end}. Use the address as it is.\n"
@@ -301,7 +301,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """Return one line about the calls that the fake no longer keeps; an empty list if the fake keeps all calls."""
+    """Return a line about the calls that the fake has dropped; an empty list if it has kept all calls."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []

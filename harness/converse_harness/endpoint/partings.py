@@ -97,7 +97,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
 
 
 def _sends(use: PromptUse, block: PromptBlock) -> bool:
-    """Whether the messages of the request contain the block; the model may not receive it."""
+    """Whether the request's messages contain the block, even if the model does not receive the block."""
     messages = use.call.body.get("messages", ())
     return any(block.block in message.get("content", ()) for message in messages)
 

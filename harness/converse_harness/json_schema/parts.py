@@ -76,7 +76,7 @@ def is_multiple(number: float, of: float) -> bool:
 
 
 class Unsatisfied(Exception):
-    """Raised if no value can be made for a schema. `path` is the place of the wrong keyword, the message is the reason."""
+    """Raised if no value can be made for a schema. `path` is the place of the wrong keyword, the message a reason."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")

@@ -123,7 +123,7 @@ def _listed(events: object) -> list[Mapping[str, Any]]:
 
 
 def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return the error text for an unfinished stream; empty for a whole one. Raises StreamOrderError for a wrong order."""
+    """Return the error text for an unfinished stream; empty for a whole one. Raises StreamOrderError."""
     order = check_beginning(events)
     try:
         order.finish()

@@ -236,7 +236,7 @@ def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
 
 
 def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
-    """Return a toolUse block. `place` is the argument's name in errors; if it is empty, `name` and `input` are named."""
+    """Return a toolUse block. `place` is the argument's name in errors; if empty, `name` and `input` are named."""
     check_text(call, **{f"{place}[0]" if place else "name": name})
     if value is not None and not is_object(value):
         raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)
