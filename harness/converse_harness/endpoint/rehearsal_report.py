@@ -176,7 +176,7 @@ class RehearsalReport:
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
     def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
-        """Return the line with the number of tests that a target accepts; for a target from `all`, also with the rules."""
+        """Return the line with the number of tests that a target accepts; for a target from `all`, with the rules."""
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")

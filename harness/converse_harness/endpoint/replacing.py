@@ -10,7 +10,7 @@ from converse_harness.reply.reply import Reply
 
 
 class Replacing(Protocol):
-    """An object that may replace each reply of Converse and ConverseStream before it is sent. Any thread may call it."""
+    """An object that may replace replies of Converse and ConverseStream before they are sent. Threads may share it."""
 
     lenient: bool
     """Whether replies may stay unused, because a replaced reply may end the client's work early."""
@@ -20,8 +20,8 @@ class Replacing(Protocol):
         ...
 
     def beyond(self, call: Call, *, refused: bool) -> Reply | None:
-        """Return a reply to a call that the script does not answer; None if the call must fail (`refused`: with a
-        refusal).
+        """Return a reply to a call that the script does not answer; None if the call must fail, for example if it is
+        `refused`.
         """
         ...
 

@@ -350,7 +350,7 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 
 
 def scripted_in_short(script: Script) -> list[str]:
-    """Return the numbers of scripted and unused replies and of the script's other parts; an empty list if it is empty."""
+    """Return the numbers of scripted and unused replies and of the script's other parts; [] for an empty script."""
     beside = [script.fallback, *(queue for both in script.operations.values() for queue in both)]
     slots = [slot for queue, slot in script.slots() if queue not in beside]
     uses = [slot.uses or 1 for slot in slots]

@@ -92,7 +92,7 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
 
 
 class _Renamed:
-    """Maps each id that the service generated in the new session to the old session's id that replaces it."""
+    """Maps each id that the service generated in the new session to the id from the old session that replaces it."""
 
     def __init__(self, exchanges: Sequence[Sequence[Line]]) -> None:
         self._old: dict[str, str] = {}
@@ -105,7 +105,7 @@ class _Renamed:
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
                 continue
-            # The mapping of ids must stay one to one.
+            # Each new id must have exactly one old id, and the reverse.
             was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
             if (was, now) != (other, mine) or other in self._invented:
                 return False
@@ -162,6 +162,6 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of a payload in order, without padding and ids. A payload that is no JSON object stays a text."""
+    """The members of a payload in order, without padding and ids. A payload that is not a JSON object stays a text."""
     members = object_of(parsed_json(text))
     return [[key, _without_chance(value)] for key, value in members.items() if key != "p"] or text

@@ -42,8 +42,8 @@ class CapturedExchange:
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived, each with its
     time; every chunk of an HTTP/1.1 answer is one part. `failure` is the kind of failure if the call got no answer.
-    `ended` is None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended`
-    means nothing.
+    `ended` is None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended` is
+    not yet valid.
     """
 
     request: Request
@@ -150,8 +150,8 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # The body is shorter than its Content-Length, which newer botocore accepts. This line makes the replay stop at
-        # the same place.
+        # Newer botocore accepts a body that is shorter than its Content-Length. This line makes the replay stop at the
+        # same place.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 

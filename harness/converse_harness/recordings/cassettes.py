@@ -1,6 +1,7 @@
 """Read vcrpy cassettes: YAML or JSON, plain or gzipped, as vcrpy's or a user's serializer writes them.
 
-Two layouts are read, `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses": [...]}`.
+The module reads two layouts: `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses":
+[...]}`.
 """
 
 from __future__ import annotations
@@ -219,7 +220,8 @@ _TOOLS: Final[Mapping[str, str]] = {
     "Hoverfly": r'\{\s*"data":\s*\{\s*"pairs":\s*\[',
     "nock": r'\[\s*\{\s*"scope":',
 }
-"""Tool -> pattern for the beginning of its files, taken from its documentation or public repositories."""
+"""Maps each tool to a pattern for the beginning of its files. Source: the tools' documentation and public repositories.
+"""
 
 _BEGINNING: Final = 64 * 1024
 

@@ -227,7 +227,7 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
     if "failed" in exchange.head:
         return
     if any(key.startswith("body") for key in exchange.head):
-        if exchange.end is None:  # a body that was cut off cannot be checked
+        if exchange.end is None:  # an incomplete body cannot be checked
             yield from ((1, text) for text in _body_problems(exchange, allowing))
     elif (status := exchange.head["status"]) != 200:
         yield 1, f'status {status} has no body; only 200 has a stream. Give it a "body".'
@@ -240,7 +240,7 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """A problem for each thing that AWS would not have sent in an answer; none if its call declares `faults`."""
+    """Yield a problem for each violation in an answer; yield none if the line of its call has the key `faults`."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):
@@ -297,7 +297,7 @@ def _violations(shape: str, parsed: object, allowing: Collection[FindingKind]) -
 def _stream_problems(
     exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
 ) -> Iterator[tuple[int, str]]:
-    order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first breach of the order
+    order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first event in a wrong order
     usual = _usual_deltas()
     for offset, line in enumerate(exchange.events, 2):
         if order is not None and order.state in usual:

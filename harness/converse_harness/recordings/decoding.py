@@ -126,14 +126,14 @@ _PAIR: Final = 2
 
 
 def _buffer(data: list[Any], number: int, path: Steps) -> Iterator[View]:
-    """The texts in bytes that are written as a list of numbers, which is how JavaScript writes a Buffer."""
+    """The texts in bytes that are written as a list of numbers. JavaScript writes a Buffer in this way."""
     if all(type(each) is int and 0 <= each < 256 for each in data):
         for form, text, binary in texts_of(bytes(data)):
             yield View(text, number, path, ("Buffer", *form), binary)
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Steps, str]]:
-    """The texts that are split over several successive JSON values, joined, each with its path.
+    """Return the texts whose pieces are in successive JSON values: each text with its pieces joined, and its path.
 
     Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
     beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
@@ -164,7 +164,7 @@ def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tu
 
 
 def _json_in_base64(text: str) -> Any:
-    if text[:1] not in ("e", "W"):  # the base64 of { and [ begins with these
+    if text[:1] not in ("e", "W"):  # the base64 of text that begins with { or [ begins with these characters
         return None
     try:
         value = json.loads(base64.b64decode(text, validate=True))
@@ -255,9 +255,10 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """The name before a value, such as `password: `, or "".
+    """The name before a value, such as `password: `; "" if there is none.
 
-    Only the name shows that a base64 value of Kubernetes is a secret.
+    For example, only the name shows that a
+    base64 value in a Kubernetes file is a secret.
     """
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""

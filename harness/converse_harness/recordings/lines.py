@@ -22,7 +22,7 @@ DEEPEST: Final = 200
 """The deepest nesting of JSON that is kept as JSON, not as text or base64. Python's limit is about 1,000 levels."""
 
 FORMS: Final = ("", "Text", "Base64")
-"""Suffixes of a body's key, one per form: `body`, `bodyText`, `bodyBase64`."""
+"""Suffixes of a body's key, one per form. For example, the keys of `body` are `body`, `bodyText` and `bodyBase64`."""
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
@@ -45,7 +45,10 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """The key and the value that store the body of a request. JSON is stored as JSON: the exact bytes do not matter."""
+    """The key and the value that store the body of a request.
+
+    JSON is stored as JSON, because the exact bytes of a request do not matter.
+    """
     try:
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
@@ -79,7 +82,7 @@ VERSION: Final = 2
 Line = dict[str, Any]
 
 End = Literal["closed by client", Break]
-"""How an incomplete answer ended."""
+"""The ways in which an incomplete answer can end."""
 
 ENDS: Final = get_args(End)
 
@@ -91,7 +94,7 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
     "frame": "the frame in base64, if its headers differ from the usual ones or it cannot be read",
     "bytes": "bytes in base64 that are not a whole frame",
 }
-"""Key of a stream's line -> its meaning. The line of an event has one more key, which is the event type."""
+"""Maps each key of a stream's line to its meaning. The line of an event has one more key, which is the event type."""
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
@@ -101,7 +104,7 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""Key that identifies a line without an event -> the kind of this line."""
+"""Maps each key that identifies a line without an event to the kind of this line."""
 
 
 def dump(line: Mapping[str, Any]) -> str:
@@ -194,7 +197,7 @@ def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
         try:
             return {"payload": frame.payload.decode()}
         except UnicodeDecodeError:
-            pass  # it is no text
+            pass  # the payload is not UTF-8
     return {"frame": base64.b64encode(data).decode()}
 
 

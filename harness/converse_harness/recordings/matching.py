@@ -27,7 +27,7 @@ TOO_DEEP: Final = "nested too deeply to be compared"
 
 
 def canonical(value: object) -> str:
-    """JSON text that is equal for equal values: the order of keys does not matter, and 1 and 1.0 differ."""
+    """Return JSON text that is equal for equal values. The order of keys does not matter; 1 and 1.0 count as different."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -40,7 +40,7 @@ def kind_of_block(block: Mapping[str, Any]) -> str:
 
 
 _Links = dict[str, int]
-"""Id, as JSON text -> its number in order of appearance."""
+"""Maps each id, as JSON text, to its number in order of appearance."""
 
 
 def _number(links: _Links, id: object) -> int:
@@ -71,7 +71,7 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def name_of_tool(tool: Mapping[str, Any]) -> str:
-    """The name of an offered tool, after its kind if it is no toolSpec."""
+    """The name of an offered tool. If the tool is not a toolSpec, its kind precedes the name."""
     kind = kind_of_block(tool)
     name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
@@ -86,17 +86,17 @@ def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
-"""The members whose texts are compared in a body that is no Converse conversation."""
+"""The members whose texts are compared in a body that is not a Converse conversation."""
 
 LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members that contain ids in a body that is no Converse conversation."""
+"""The members that contain ids in a body that is not a Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""In a body that is no Converse conversation, only the presence of these members is compared, not the values."""
+"""In a body that is not a Converse conversation, only the presence of these members is compared, not their values."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
-    """The shape of a body that is no Converse conversation, for instance a model's own JSON for InvokeModel."""
+    """The shape of a body that is not a Converse conversation, for instance a model's own JSON for InvokeModel."""
     if name in _LEFT_OUT:
         return "any"
     if name in LINKS:
@@ -113,12 +113,13 @@ Match = Literal["order", "exact", "shape"]
 MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 
 MatchFunction = Callable[[dict[str, Any], dict[str, Any]], object]
-"""A rule of the user's own: a function of the recorded request and of the request that was asked, as `members` gives
-them. It returns whether the exchange answers."""
+"""A rule that is a function of the user. Its arguments are the recorded request and the request of the call, as
+`members` returns them. The function returns whether the recorded exchange answers the call.
+"""
 
 
 def name_of(rule: Match | MatchFunction) -> str:
-    """The name of a rule: that of its function if it has one, otherwise that of the rule in quotes."""
+    """Return the name of a rule for messages: the name of the user's function, or the rule's own name in quotes."""
     return f"the function {getattr(rule, '__qualname__', rule)}" if callable(rule) else f'"{rule}"'
 
 
@@ -198,11 +199,11 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 _AUTO: Final[Mapping[str, Any]] = {"auto": {}}
-"""The toolChoice that a request without toolChoice has."""
+"""The toolChoice that applies to a request without a toolChoice."""
 
 
 def _without_auto(*parts: Any) -> MatchKey:
-    """A match key without a toolChoice of `auto`, since its absence means the same."""
+    """A match key without a toolChoice of `auto`. Without a toolChoice, the model behaves as with `auto`."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
     if config.get("toolChoice") != _AUTO:
@@ -212,7 +213,7 @@ def _without_auto(*parts: Any) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collection[str] | None = None) -> MatchKey:
-    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids.
+    """A copy of a match key with the recorder's replacements and with numbered account ids.
 
     `own` contains the secrets of this process; the default is `own_secrets()`.
     """
@@ -314,8 +315,9 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
 }
-"""The parts of a request that are compared. Everything outside a rule's parts may change: with "shape" every text, the
-input of tools, their schemas, media, and the inference settings."""
+"""The parts of a request that are compared. All other parts of a request may differ. With "shape", these are all texts,
+the inputs and schemas of tools, media, and the inference settings.
+"""
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:

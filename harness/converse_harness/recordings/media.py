@@ -131,7 +131,7 @@ _TEXT: Final = SimpleNamespace(type_name="document")
 
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:
-    """The shape of the value under a key of a line; None if AWS's model does not describe this value."""
+    """The shape of the value under a key of a line; None if AWS's model lacks this value."""
     if key not in ("request", "body"):
         known = key in bedrock.stream_events() or key in bedrock.stream_exceptions()
         return bedrock.shape(bedrock.stream_shape(key)) if known else _TEXT

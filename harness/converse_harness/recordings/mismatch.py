@@ -43,7 +43,7 @@ _RULES: Final[Mapping[Match, str]] = {
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
 }
-"""Rule -> one line that describes when an exchange answers a call; `matching.PARTS` has the details."""
+"""Maps each rule to a line that describes when an exchange answers a call; `matching.PARTS` has the details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _that_count(state: State, number: int, asked: MatchKey) -> Sequence[Differen
 
 
 def lines_told(found: Sequence[Difference]) -> Iterator[str]:
-    """Differences as text, at most _LINES lines of it."""
+    """Yield the differences as text, at most _LINES lines."""
     lines = 0
     for number, difference in enumerate(found):
         rows = list(lines_of(difference))

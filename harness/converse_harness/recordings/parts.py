@@ -138,9 +138,9 @@ def _conversation(
 
 
 class MissingPart(ValueError):
-    """A call refers to a missing part or answer, or contains a part twice; the message describes the problem.
+    """Raised if a call refers to a missing part or answer, or contains a part twice; the message describes the problem.
 
-    `line` is the line that is wrong, if that is not the line of the call.
+    `line` is the number of the wrong line if this is not the line of the call.
     """
 
     def __init__(self, problem: str, line: int | None = None) -> None:

@@ -46,9 +46,9 @@ _RECORDED: Final = "recorded"
 class Recording:
     """A recorded session, made by `recording`; a Recording can be used like replies, any number of times.
 
-    `match`, `pace` and `redaction` are the arguments of `recording`, `ignored` is what `ignore` names. If `required` is
-    true, an exchange that is not played fails the test. `again` is the command that records the session again;
-    messages contain it.
+    `match`, `pace` and `redaction` are the arguments of `recording`; `ignored` are the parts in its argument `ignore`.
+    If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
+    session again; messages contain it.
     """
 
     path: Path
@@ -102,7 +102,7 @@ class Recording:
 
 
 class MatchFailed(ReplyError):
-    """A function of the user that is the rule `match` raised an error, which is the cause of this one."""
+    """Raised if the user's function `match` raised an error. That error is the cause of this one."""
 
 
 class Playing(Queue):
@@ -139,7 +139,7 @@ class Playing(Queue):
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a function of the user's decides which exchange answers."""
+        """Whether a function of the user decides which exchange answers."""
         return callable(self.recording.match)
 
     def _found(self, call: Call) -> Slot | None:
@@ -164,7 +164,7 @@ class Playing(Queue):
         if rule == "order":
             return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
         if self._is_equal:
-            return first  # calls usually arrive in the recorded order: no other exchange needs to be read
+            return first  # calls usually arrive in the recorded order, so no other exchange needs to be read
         found = self._first("exact", exact, numbered=numbered)
         self._is_equal = found is not None
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
@@ -188,7 +188,7 @@ class Playing(Queue):
                 index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
         slots = index.get(wanted, deque())
         while slots and not slots[0].left:
-            slots.popleft()  # a slot that was played is never free again
+            slots.popleft()  # a played slot never becomes free again
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
@@ -281,13 +281,13 @@ def recording(
     """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
 
     `match` is the rule by which an exchange answers a call: "order", "exact", "shape", or a function of the recorded
-    request and the one that came. Each of these is a dict with `operation`, `modelId` and the members of the body; the
-    first unplayed exchange of the same operation for which the function returns true answers. `ignore` lists paths in
-    Converse's request that do not count, such as "system" or "toolConfig.tools[*].description". `pace` is "recorded" or
-    the factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they
-    are also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
-    ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that
-    are replayed unchanged.
+    request and the call's request. Both requests are dicts with `operation`, `modelId` and the members of the body. The
+    first unplayed exchange of the same operation for which the function returns true answers the call. `ignore` lists
+    paths in Converse's request that do not count, such as "system" or "toolConfig.tools[*].description". `pace` is
+    "recorded" or the factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during
+    recording; they are also made in each call before the call is compared. Raises DamagedRecording for a file that is
+    not a recording, ReplyError for a missing file. Warns with MaskedSecretWarning if a secret was masked in a signature
+    of reasoning, or in bytes that are replayed unchanged.
     """
     factor, ignored = check_how(match, pace), IgnoredParts.of(ignore)
     where = Path(path)
@@ -309,7 +309,7 @@ def recording(
 
 
 def _elsewhere(path: Path) -> str:
-    """Where a file that is not there was looked for, and where it is."""
+    """Return advice about a missing file: the folder of relative paths, and the place where the file exists."""
     if path.is_absolute() or path.exists():
         return ""
     below = Path("recordings", path)

@@ -28,13 +28,16 @@ NESTED: Final = DEEPEST + 3
 """The deepest nesting of a line: DEEPEST levels of recorded JSON, and 3 for the line and for references to media."""
 
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
-"""Matches a line that git writes into a file that it could not merge."""
+"""Matches a line that git writes into a file to mark a merge conflict."""
 
 _BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
-    """A file is no valid recording of this version; `path`, `line` (from 1), `problem` and `advice` are the details."""
+    """Raised if a file is not a valid recording of this version.
+
+    `path`, `line` (from 1), `problem` and `advice` are the details.
+    """
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}".rstrip())
@@ -117,7 +120,7 @@ def _refuse(problems: Iterable[Problem], path: object) -> None:
 class Rows:
     """The lines of a file as text; each line is decoded separately, on demand.
 
-    Raises DamagedRecording for an empty text, a byte order mark, or a first line that is no header of this version.
+    Raises DamagedRecording for an empty text, a byte order mark, or a first line that is not a header of this version.
     """
 
     def __init__(self, text: str, path: object) -> None:
@@ -180,7 +183,7 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """The JSON object on an unusual line. Raises DamagedRecording with the reason if the line is no JSON object."""
+    """The JSON object on an unusual line. Raises DamagedRecording if the line is not a JSON object."""
     row = row.strip(" \t\r")
     if _CONFLICT.fullmatch(row):
         problem = (
@@ -224,7 +227,7 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""The lines of calls, parts and answers begin like this, unless somebody changed spaces or the order of keys."""
+"""The beginnings of the lines of calls, parts and answers, unless somebody has changed spaces or the order of keys."""
 
 _MASKED: Final = '"masked"'
 
@@ -232,9 +235,9 @@ _MASKED: Final = '"masked"'
 def open_file(path: Path) -> RecordedSession:
     """The session in a file.
 
-    Raises OSError for a file that cannot be read, and DamagedRecording for a file that is no recording. An invalid
-    exchange raises DamagedRecording when its `call` or `answer` is first read; but a file that is not formatted as the
-    recorder writes it is checked as a whole at once.
+    Raises OSError for a file that cannot be read, and DamagedRecording for a file that is not a recording. An invalid
+    exchange raises DamagedRecording when its `call` or `answer` is first read. A file with another format than the
+    recorder's is checked completely at once.
     """
     return open_text(text_of_file(path), path)
 
@@ -282,7 +285,7 @@ class _OpenFile(Rows):
             return self._parts.whole(call, at)
         except MissingPart as error:
             for each in self._parts.line_of.values():
-                self._part(each)  # raises if the part itself is invalid
+                self._part(each)  # this call raises if the part itself is invalid
             raise DamagedRecording(self.path, error.line or at, str(error)) from error
 
     def _answer(self, at: int, call: Line) -> Answer:

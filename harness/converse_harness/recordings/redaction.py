@@ -316,7 +316,7 @@ class _Work:
             return run
         try:
             new = self._packed(data, depth)
-        except ValueError:  # no UTF-8
+        except ValueError:  # not UTF-8
             new = data if self.named else self._binary(data)
         if new == data:
             return run
@@ -324,7 +324,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _binary(self, data: bytes) -> bytes:
-        """Make those replacements in binary data that touch a secret. Others would match by chance, and damage it."""
+        """Make the replacements in binary data, but only those that affect a secret: others may match by chance."""
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)
@@ -361,7 +361,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Make the replacements in bytes that are no whole frame. The given and the returned pieces are base64."""
+        """Make the replacements in bytes that are not a whole frame. The given and the returned pieces are base64."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]

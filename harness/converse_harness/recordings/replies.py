@@ -87,7 +87,7 @@ class RecordedExchange:
 
     @property
     def operation(self) -> str:
-        """The AWS operation, or the method and path of a request that is no Bedrock operation."""
+        """The AWS operation, or the method and path of a request that is not a Bedrock operation."""
         return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
 
     @property
@@ -128,7 +128,7 @@ _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IG
 """Matches a request id that a recorder has masked. The request ids of AWS are UUIDs, which never match."""
 
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""The members of a Converse response beside message and stop reason, in the order of `assemble`'s Response."""
+"""The members of a Converse response except message and stop reason, in the same order as in `assemble`'s Response."""
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
@@ -184,7 +184,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
 def _request_id(exchange: RecordedExchange) -> str:
     """The recorded request id; NO_REQUEST_ID if none was recorded.
 
-    If a recorder masked the id, the result is computed from the exchange, so that every replay has the same one.
+    If a recorder masked the id, the result is computed from the exchange, so that every replay has the same id.
     """
     known: str = exchange.head.get("requestId", NO_REQUEST_ID)
     if not _PLACEHOLDER.search(known):
@@ -223,7 +223,7 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
 
 
 def message_of(members: Mapping[str, Any]) -> Body:
-    """The body of a Reply with the message in a ConverseResponse; a BareBody if it has none."""
+    """The body of a Reply with the message of a ConverseResponse; a BareBody if the response has no message."""
     from converse_harness import bedrock
 
     read = bedrock.from_json("ConverseResponse", members)

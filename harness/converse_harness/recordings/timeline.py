@@ -27,7 +27,7 @@ _COUNTED: Final = {
     "cacheReadInputTokens": "read from cache",
     "cacheWriteInputTokens": "written to cache",
 }
-"""Member of `usage` -> its label in the row."""
+"""Maps each member of `usage` to its label in the row."""
 
 
 class Piece(NamedTuple):
@@ -240,7 +240,8 @@ _DELTAS: Final[Sequence[tuple[tuple[str, ...], type, str, Callable[[Any], str]]]
     (("toolResult",), list, "tool_result", _texts),
     (("citation",), dict, "citation", lambda cited: f"{_cited(cited)}\n"),
 )
-"""For each form of a delta: the path of its value, the type of the value, the label, and how the value is shown."""
+"""For each form of a delta: the path of its value, the value's type, the label, and the function that shows the value.
+"""
 _ONE_LINE: Final = 60
 _LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
 

@@ -74,7 +74,7 @@ def write(path: Path, content: str | bytes) -> None:
             _remove_abandoned(path.parent, os.fstat(file.fileno()).st_mtime - _ABANDONED)
         os.replace(name, path)
     except BaseException:
-        with suppress(OSError):  # the error that is raised explains more
+        with suppress(OSError):  # the original error is more informative
             os.unlink(name)
         raise
 
@@ -112,7 +112,7 @@ def store(path: Path, lines: Sequence[Line]) -> str:
             write(place, data)
         write(path, text)
     except BaseException:
-        for place in new:  # clean up as far as possible: the error that is raised explains more
+        for place in new:  # clean up as far as possible: the original error is more informative
             with suppress(OSError):
                 place.unlink()
             with suppress(OSError):
@@ -158,7 +158,7 @@ else:
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
-            with suppress(OSError):  # as above; closing the folder unlocks it as well
+            with suppress(OSError):  # an error does no harm: closing the folder also unlocks it
                 fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
@@ -185,7 +185,7 @@ class ForwardedExchange:
 
 
 AnyExchange = Exchange | ForwardedExchange
-"""An answered or a forwarded call."""
+"""An answered call or a forwarded call."""
 
 
 @dataclass(slots=True, eq=False)
@@ -209,7 +209,7 @@ class SessionWriter:
     _own: Counter[str] = field(default_factory=Counter[str])
     """The exchanges, as text, that this writer added to a file when `keeps` is true."""
     _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
-    """Path of a replaced file -> the lines that it contained before the first save."""
+    """Maps the path of each replaced file to the lines that the file contained before the first save."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
@@ -219,8 +219,8 @@ class SessionWriter:
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
-        number = call.number  # the functions must not hold the call, which holds them
-        # What has arrived is read again only after more has arrived.
+        number = call.number  # no reference to the call: the call refers to these functions
+        # The result is computed again only after more data has arrived.
         read_at = lru_cache(maxsize=1)(lambda *_arrived: _forwarded(captured, number))
         call.answered.passed_on = lambda: read_at(captured.status, len(captured.pieces), captured.running)
         return ForwardedExchange(call, captured)
@@ -271,7 +271,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines to write to a file. A line from before the first save stays if the new line is equivalent."""
+        """The lines to write to a file. A line from before the first save is kept if the new line is equivalent."""
         if self.exact:
             return lines
         if path not in self._replaced:
