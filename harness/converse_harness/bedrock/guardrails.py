@@ -283,7 +283,7 @@ def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _MASK: Final = re.compile(r"\{([^{}]+)\}")
-"""A mask in a text: the type of the personal data, or the name of the regular expression, in braces."""
+"""Matches a mask in a text: the type of the personal data, or the name of the regular expression, in braces."""
 
 _EXAMPLES: Final[Mapping[str, str]] = {
     "ADDRESS": "Zürich",

@@ -200,7 +200,7 @@ class _Compared(NamedTuple):
     """The comparison of a call with an earlier call whose cached prefix the call should have read.
 
     `end` is the number of blocks of the longest prefix that the earlier call had cached. `common` is the number of
-    equal blocks at the start of both prompts. At most `most` tokens count as written again.
+    equal blocks at the start of both prompts. `most` is the maximum number of tokens that count as written again.
     """
 
     earlier: PromptUse

@@ -227,7 +227,7 @@ class Script:
         self.ordered = Queue("script")
         self.fallback = Queue(_FALLBACK, title=_FALLBACK)
         self.ended = 0
-        """The number of replies whose `with` block ended; they answer no more calls."""
+        """The number of replies whose `with` block has ended. Such replies do not answer calls any more."""
         self.operations: dict[str, tuple[Queue, Queue]] = {}
         """The two queues of `on_operation` for each operation: answers in order, and the function for all other calls.
         """

@@ -129,7 +129,7 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, ha
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
-    """A name that is valid on every file system. The name ends with a hash if the text is invalid or `unlike` is true."""
+    """A name that is valid on every file system. It ends with a hash if the text is invalid or `unlike` is true."""
     name = re.sub(_OTHERS, "_", text)
     name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
     if name == text and len(name) + len(suffix) <= LONGEST and not unlike:

@@ -19,7 +19,7 @@ _LINE_LENGTHS: Final = (
     ("ruff.toml", ("line-length",)),
     (".ruff.toml", ("line-length",)),
 )
-"""The files with the line length of a project, and the path of the setting in each."""
+"""The configuration files that may set a project's line length, each with the path of this setting in the file."""
 
 _NARROWEST: Final = 40
 

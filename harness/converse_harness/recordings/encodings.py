@@ -119,7 +119,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """The possible numbers of missing characters before a long run: 0, and each number for which a sample gives text."""
+    """The possible numbers of missing characters before a long run: 0, and each number for which a sample is text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
@@ -216,7 +216,7 @@ _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = 
 
 
 def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
-    """Decompress one member of the data after the other, until a member is damaged or about MAX_BODY bytes are reached."""
+    """Decompress one member of the data after the other, until a member is damaged or there are MAX_BODY bytes."""
     made = b""
     while data and len(made) < MAX_BODY:
         packed = make()

@@ -37,7 +37,7 @@ class IgnoredParts:
 
     @classmethod
     def of(cls, ignore: object) -> IgnoredParts:
-        """Parse the argument `ignore`, a list of paths. Raises ReplyError for a path that no Converse request contains."""
+        """Parse the argument `ignore`, a list of paths. Raises ReplyError for a path that Converse does not have."""
         if isinstance(ignore, str) or not isinstance(ignore, Collection):
             raise ReplyError(f"ignore={ignore!r}: it is a list of paths in the request. For instance {_EXAMPLE}.")
         labels, paths = set[str](), list[_Path]()

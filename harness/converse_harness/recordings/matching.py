@@ -27,7 +27,7 @@ TOO_DEEP: Final = "nested too deeply to be compared"
 
 
 def canonical(value: object) -> str:
-    """Return JSON text that is equal for equal values. The order of keys does not matter; 1 and 1.0 count as different."""
+    """Return JSON text that is equal for equal values. The order of keys does not matter; 1 and 1.0 are different."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:

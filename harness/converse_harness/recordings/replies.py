@@ -26,7 +26,8 @@ from converse_harness.stream.http import (
 )
 
 Answer = tuple[Line, tuple[Line, ...], Line | None]
-"""The lines of an answer: the head, the events of the stream, and the bad end (None if the answer ended well)."""
+"""The lines of an answer: the head, the events of the stream, and the abnormal end (None if the answer ended normally).
+"""
 
 
 class RecordedExchange:
@@ -34,7 +35,7 @@ class RecordedExchange:
 
     `at` is the number, from 1, of the call's line in the file. `call` is this line, with the whole request. `head` is
     the line of the answer's head, or of the failure in its place. `events` are the lines of the answer's stream. `end`
-    is the line of a bad end, or None if the answer ended well.
+    is the line about an abnormal end, or None if the answer ended normally.
     """
 
     __slots__ = ("_answer", "_call", "at")
@@ -82,7 +83,7 @@ class RecordedExchange:
 
     @property
     def end(self) -> Line | None:
-        """The line of a bad end; None if the answer ended well."""
+        """The line about an abnormal end of the answer; None if the answer ended normally."""
         return self.answer[2]
 
     @property

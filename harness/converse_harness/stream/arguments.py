@@ -13,7 +13,7 @@ from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
-"""An example of an event, for messages."""
+"""An example of an event, shown in error messages."""
 
 _UNCHANGED: Final = frozenset({str, int, float, bool, bytes, type(None)})
 """Classes of values that need no copy."""
