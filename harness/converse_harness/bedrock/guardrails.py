@@ -128,7 +128,8 @@ _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
 
 
 def actions(policy: Policy) -> tuple[str, ...]:
-    """The actions that the policy can take, from AWS's model; empty if the policy only reports. Raises NotInModel.
+    """The actions that the policy can take, from AWS's model; empty if it only reports. Raises NotInModel for an
+    unknown policy.
 
     >>> actions(POLICIES["pii"])
     ('ANONYMIZED', 'BLOCKED', 'NONE')

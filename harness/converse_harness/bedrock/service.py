@@ -114,12 +114,12 @@ def shape(name: str) -> Shape:
 
 
 def body_shape(name: str) -> Shape:
-    """Return a shape by its name, or the shape of the body for an ExtraError of BEYOND_MODEL. Raises NotInModel."""
+    """Return a shape by its name, or the shape of the body for an ExtraError. Raises NotInModel for an unknown name."""
     return shape(_EXTRA_ERROR_BODIES.get(name, name))
 
 
 def member(shape_name: str, member_name: str) -> Shape:
-    """The shape of a structure's member. Raises NotInModel.
+    """Return the shape of a structure's member. Raises NotInModel if the structure or the member is unknown.
 
     >>> member("ConverseResponse", "usage").name
     'TokenUsage'
@@ -193,7 +193,7 @@ def _services() -> Iterator[str]:
 
 @cache
 def enum(shape_name: str) -> tuple[str, ...]:
-    """The values that the model allows for a string shape; empty if the shape is not an enum. Raises NotInModel.
+    """Return the values of an enum; empty for another string shape. Raises NotInModel for an unknown shape.
 
     >>> enum("ConversationRole")[:2]
     ('user', 'assistant')

@@ -99,7 +99,7 @@ def can_apply(reply: Reply) -> bool:
 def applied(reply: Reply | None, call: Call) -> str:
     """Return the JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
-    The findings are the reply's findings for the output, or if there are none, its findings for the input. The
+    The findings are the reply's findings for the output; without these, they are its findings for the input. The
     character count and the guardrail come from the request. Source: AWS's model and guide, since there is no recording
     of ApplyGuardrail.
     """

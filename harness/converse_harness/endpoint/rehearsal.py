@@ -28,8 +28,8 @@ _OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_o
 class RehearsalTarget(NamedTuple):
     """A model whose rules are applied to requests in a rehearsal.
 
-    `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that is
-    asked most often. `stands_for` is the model behind `model` if a setting names one, otherwise `model`. `of_all`: the
+    `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that most
+    requests contain. `stands_for` is the model behind `model` if a setting names one, otherwise `model`. `of_all`: the
     target comes from `all`.
     """
 

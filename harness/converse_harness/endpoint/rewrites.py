@@ -17,7 +17,7 @@ from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
 _LISTED: Final = 3
-"""A message lists at most this number of rewrites; the others are only counted."""
+"""A message lists at most this number of rewrites, and the number of further rewrites."""
 
 _COMPARED: Final = 20
 """A call is compared with at most this number of earlier calls to the same model, from any conversation."""

@@ -59,7 +59,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """Map the index of each new text to that of an equal old text or, with `alike`, of the old text in its place."""
+    """Map the index of each new text to the index of an equal old text or, with `alike`, of the old text at its place."""
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 

@@ -240,7 +240,7 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """Yield a problem for each violation in an answer; yield none if the line of its call has the key `faults`."""
+    """Yield a problem for each violation in an answer, but no problem if the line of its call has the key `faults`."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):

@@ -69,7 +69,7 @@ class IgnoredParts:
 
 
 def _without(value: Any, path: _Path) -> Any:
-    """A JSON value without the parts at a path. An object that becomes empty is left out as well."""
+    """A JSON value without the parts at a path. An object that becomes empty is also left out."""
     step, rest = path[0], path[1:]
     if is_object(value) and isinstance(step, str) and step in value:
         left = _without(value[step], rest) if rest else None

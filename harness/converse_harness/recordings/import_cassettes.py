@@ -54,7 +54,7 @@ class Hosts:
 
 
 NO_HOST: Final = "no host"
-"""The name that stands for the host of a URI without a host."""
+"""The host's name in messages for a URI without a host."""
 
 _URI: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://|//)?([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _PORT: Final = re.compile(r":\d+\Z")

@@ -204,7 +204,7 @@ def _column(source: str, line: int, offset: int) -> int:
 
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
-    """A copy of a module without the parts that an edit changes: the head and first statement of the function, imports."""
+    """A copy of a module without the parts that an edit changes: the function's head and first statement, imports."""
     module.body = [
         node for node in module.body if not (isinstance(node, ast.ImportFrom) and node.module == "converse_harness")
     ]

@@ -75,9 +75,9 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, yield a line number and the events except contentBlockDelta.
+    """For each stream, yield a line number and all events except contentBlockDelta.
 
-    The line is that of the first of these events.
+    The line number belongs to the first of these events.
     """
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
@@ -93,7 +93,7 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
     """The texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
 
-    The pieces of a text are deltas of one content block, or bytes that are no whole frame.
+    The pieces of a text are deltas of one content block, or bytes that are not a whole frame.
     """
     groups: dict[object, list[tuple[int, Steps, str]]] = {}
     for number, line in enumerate(lines, 1):

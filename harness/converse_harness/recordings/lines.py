@@ -40,7 +40,7 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
         if not is_deeper(parsed, DEEPEST) and compact(parsed) == data:
             return {name: parsed}
     except (ValueError, RecursionError):
-        pass  # it is no JSON
+        pass  # the body is not JSON
     return {f"{name}Text": text}
 
 
@@ -55,7 +55,7 @@ def request_members(data: bytes) -> dict[str, Any]:
             json.dumps(parsed, allow_nan=False)  # raises ValueError for NaN and infinity
             return {"request": parsed}
     except (ValueError, RecursionError):
-        pass  # it is no JSON
+        pass  # the body is not JSON
     return body_members("request", data)
 
 

@@ -160,7 +160,9 @@ class MatchKey:
 
     @property
     def members(self) -> dict[str, Any]:
-        """The request as the arguments of an AWS client, after its `operation`; `body` if the body is no object."""
+        """The request as keyword arguments of an AWS client, after the key `operation`. A body that is not an object is
+        under `body`.
+        """
         body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
         return {"operation": self.operation, **self.labels, **body}
 

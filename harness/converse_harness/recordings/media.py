@@ -92,7 +92,7 @@ def references(line: Line) -> list[str]:
 
 
 def _keys(line: Line) -> tuple[str, ...]:
-    """The keys of a line whose values may contain media; none for an event whose exact bytes are kept."""
+    """Return the keys of a line whose values may contain media; empty for an event whose exact bytes are kept."""
     if "call" in line or "part" in line or "status" in line:
         return tuple(key for key in ("request", "is", "body") if key in line)
     event = event_of(line)

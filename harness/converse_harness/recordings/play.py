@@ -64,7 +64,7 @@ class Recording:
     )
 
     def queue(self, name: str) -> Queue:
-        """A new queue with all exchanges of the recording, none of them played."""
+        """Return a new queue with all exchanges of the recording, all of them unplayed."""
         return Playing(self, name)
 
     @property

@@ -324,7 +324,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _binary(self, data: bytes) -> bytes:
-        """Make the replacements in binary data, but only those that affect a secret: others may match by chance."""
+        """Make the replacements in binary data, but only replacements of secrets: others may match by chance."""
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)

@@ -31,7 +31,7 @@ _ENCODED: Final = (
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written because of its `leaks`.
+    """An exchange that is not written to the file because of its `leaks` (secrets that cannot be masked).
 
     `number` counts from 0; `asked` is the operation or method.
     """

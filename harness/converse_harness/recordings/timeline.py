@@ -108,7 +108,7 @@ class _Stream:
         self._start: Mapping[str, Any] = {}
 
     def rows(self, line: Line) -> Iterator[TimelineRow]:
-        """The rows that a line completes; none while a block continues."""
+        """Yield the rows that a line completes; yield nothing while a block continues."""
         at: int = line["t"]
         name, members = event_of(line) or ("", {})
         delta: Any = members.get("delta") if name == "contentBlockDelta" else None

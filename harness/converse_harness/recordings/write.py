@@ -280,7 +280,7 @@ class SessionWriter:
 
 
 def _lines_in(path: Path) -> list[Line]:
-    """The lines of a recording; none for any other file."""
+    """Return the lines of a recording; an empty list for any other file."""
     try:
         session = read(path, legal=False)
     except (OSError, DamagedRecording):

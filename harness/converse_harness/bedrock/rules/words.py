@@ -199,7 +199,7 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""Name of a union -> its members, as they were observed in a message of the service.
+"""Maps the name of a union to its members, as observed in a message of the service.
 
 For any other union, the message lists the members from AWS's model.
 """
