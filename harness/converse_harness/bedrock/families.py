@@ -97,7 +97,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
 
 @lru_cache(512)
 def family_of(model_id: str) -> Family:
-    """The family of a model id, inference profile id or ARN; NEUTRAL if the model's maker is unknown.
+    """Return the family of a model id, inference profile id or ARN; NEUTRAL if the model's maker is unknown.
 
     >>> family_of("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0").name
     'nova'

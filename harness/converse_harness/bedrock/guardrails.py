@@ -128,7 +128,7 @@ _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
 
 
 def actions(policy: Policy) -> tuple[str, ...]:
-    """The actions that the policy can take, from AWS's model; empty if it only reports. Raises NotInModel for an
+    """Return the actions that the policy can take, from AWS's model; empty if it only reports. Raises NotInModel for an
     unknown policy.
 
     >>> actions(POLICIES["pii"])
@@ -158,7 +158,7 @@ def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
-    """The policies with at least one finding in the assessment.
+    """Return the policies with at least one finding in the assessment.
 
     >>> [policy.counter for policy in policies_in(found(POLICIES["topic"]))]
     ['topicPolicyUnits']
@@ -192,7 +192,7 @@ def done(assessment: Mapping[str, Any]) -> set[str]:
 
 
 def reason(assessment: Mapping[str, Any]) -> str:
-    """The `actionReason` text for one assessment."""
+    """Return the `actionReason` text for one assessment."""
     happened = done(assessment)
     return REASONS[max(happened & REASONS.keys(), key=list(REASONS).index, default="NONE")]
 

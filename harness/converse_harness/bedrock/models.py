@@ -309,7 +309,7 @@ def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
 
 @lru_cache(512)
 def cut_as(model_id: str) -> str:
-    """The name of the family whose chunking a model's answers use.
+    """Return the name of the family whose chunking a model's answers use.
 
     >>> cut_as("amazon.titan-text-lite-v1"), cut_as("my-model")
     ('titan', 'neutral')

@@ -72,7 +72,7 @@ class ErrorShape:
 
 
 def botocore_version() -> str:
-    """The version of the installed botocore, `1.44.5` for instance."""
+    """Return the version of the installed botocore, `1.44.5` for instance."""
     version: str = _botocore("").__version__
     return version
 
@@ -145,7 +145,7 @@ def operation(name: str) -> Operation:
 
 @cache
 def operations() -> tuple[str, ...]:
-    """The names of all operations in the model."""
+    """Return the names of all operations in the model."""
     return tuple(service().operation_names)
 
 
@@ -173,7 +173,7 @@ def service_of(operation_name: str) -> str | None:
 
 
 def method_of(operation_name: str) -> str:
-    """The name of boto3's client method for an operation.
+    """Return the name of boto3's client method for an operation.
 
     >>> method_of("RetrieveAndGenerate")
     'retrieve_and_generate'
@@ -223,7 +223,7 @@ def all_errors() -> Mapping[str, ErrorShape]:
 
 @cache
 def stream_events() -> tuple[str, ...]:
-    """The events that ConverseStream can send, without exceptions, in the model's order.
+    """Return the events that ConverseStream can send, without exceptions, in the model's order.
 
     >>> stream_events()[0]
     'messageStart'
@@ -233,7 +233,7 @@ def stream_events() -> tuple[str, ...]:
 
 @cache
 def stream_exceptions() -> Mapping[str, ErrorShape]:
-    """The exceptions that ConverseStream can send as a frame, by `:exception-type`.
+    """Return the exceptions that ConverseStream can send as a frame, by `:exception-type`.
 
     >>> stream_exceptions()["throttlingException"].name
     'ThrottlingException'
@@ -263,7 +263,7 @@ def is_union(shape: Shape) -> bool:
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The most similar known name, ignoring case; None if no name is similar."""
+    """Return the most similar known name, ignoring case; None if no name is similar."""
     by_lower = {each.lower(): each for each in known}
     close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     return by_lower[close[0]] if close else None
@@ -282,7 +282,7 @@ def _botocore(module: str) -> Any:
 
 
 def _loader() -> Any:
-    """A loader of the models that botocore ships; models in the user's home are not read."""
+    """Return a loader of the models that botocore ships; models in the user's home are not read."""
     loaders = _botocore(".loaders")
     return loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
 

@@ -244,7 +244,7 @@ class Endpoint:
         return self.script.runs_functions
 
     def _request_id(self, call: Call) -> str:
-        """The request id for an answer that does not come from the script."""
+        """Return the request id for an answer that does not come from the script."""
         return Occasion(self.seed, "", call).request_id
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:

@@ -79,7 +79,7 @@ class PromptUse:
 
 
 def use_of(call: Call) -> PromptUse | None:
-    """The cache use of a call; None if the request or the model uses no cache."""
+    """Return the cache use of a call; None if the request or the model uses no cache."""
     return cast("PromptUse | None", call.answered.prompt)
 
 

@@ -172,7 +172,7 @@ class Condition:
             raise
 
     def misses(self, call: Call) -> list[str]:
-        """The reasons why the call does not match, one phrase per failing part; empty if the call matches."""
+        """Return the reasons why the call does not match, one phrase per failing part; empty if the call matches."""
         found: list[str] = []
         for name in (*_PATTERNS, *_EXACT):
             if name in self._tests and not self._tests[name](call):

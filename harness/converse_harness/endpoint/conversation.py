@@ -142,7 +142,7 @@ class Conversation:
         return history, turns
 
     def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
-        """The fake's answers that a turn contains, in the order of their calls."""
+        """Return the fake's answers that a turn contains, in the order of their calls."""
         found: dict[int, _Found] = {}
         blocks = turn.blocks
         for use_id in uses_of(blocks):

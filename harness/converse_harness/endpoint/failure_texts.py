@@ -120,7 +120,7 @@ _NOT_IN_THE_TABLE: Final = (
 
 
 def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
-    """The error for a call that has no reply."""
+    """Return the error for a call that has no reply."""
     missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
@@ -211,7 +211,7 @@ def _evidence(call: Call, refusal: Refusal) -> str:
 
 
 def unknown_operation(call: Call) -> UnexpectedCall:
-    """The error for a call of an operation that is not scripted, with advice on how to answer the operation."""
+    """Return the error for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
         text = mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
@@ -252,7 +252,7 @@ def _near_path(target: str) -> str:
 
 
 def recorded_no_further(call: Call) -> UnexpectedCall:
-    """The error for a client that continues to read at the point where the recorded client disconnected."""
+    """Return the error for a client that continues to read at the point where the recorded client disconnected."""
     return UnexpectedCall(
         mask(
             f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
@@ -263,7 +263,7 @@ def recorded_no_further(call: Call) -> UnexpectedCall:
 
 
 def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> UnusedReplies:
-    """The error for replies that no call used."""
+    """Return the error for replies that no call used."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
@@ -271,7 +271,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
-    """The error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
+    """Return the error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
     told = [
         f"{queue.condition}{_at(queue.condition.line)} has no reply, so it does nothing. Write .script(...) or "
         ".always(...) behind it."

@@ -25,7 +25,7 @@ class Route(NamedTuple):
 
 
 def route(request: Request) -> Route | None:
-    """The Bedrock Runtime operation of a request, by method and path; None if there is none.
+    """Return the Bedrock Runtime operation of a request, by method and path; None if there is none.
 
     The path is matched before it is decoded: an ARN in the path contains `%2F`, and a decoded `/` would split the ARN.
 
@@ -37,7 +37,7 @@ def route(request: Request) -> Route | None:
 
 
 def control_route(request: Request) -> Route | None:
-    """The control plane operation of a request, by method and path; None if there is none.
+    """Return the control plane operation of a request, by method and path; None if there is none.
 
     >>> from converse_harness.stream.http import Request
     >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
@@ -48,7 +48,7 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """The labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
+    """Return the labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
@@ -148,6 +148,6 @@ def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, A
 
 
 def _characters(content: object) -> int:
-    """The length of the request's text in characters; malformed content counts as empty."""
+    """Return the length of the request's text in characters; malformed content counts as empty."""
     texts = [member_of(block, "text", "text") for block in objects_of(content)]
     return sum(len(text) for text in texts if isinstance(text, str))

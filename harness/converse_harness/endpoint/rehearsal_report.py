@@ -116,7 +116,7 @@ class RehearsalReport:
         return any(self._result(index, target).refused for index, target in enumerate(self.targets))
 
     def replaced(self, index: int) -> Collection[str]:
-        """The model ids that the target with this index replaces."""
+        """Return the model ids that the target with this index replaces."""
         return self._result(index, self.targets[index]).ids.keys()
 
     def lines(self, *, full: bool = False) -> Iterator[ReportLine]:
@@ -145,7 +145,7 @@ class RehearsalReport:
         yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
 
     def _unjudged(self) -> str:
-        """The sent additional model request fields that no rule for the target reads, joined by commas."""
+        """Return the sent additional model request fields that no rule for the target reads, joined by commas."""
         names = sorted(
             {
                 name

@@ -20,7 +20,7 @@ class Replacing(Protocol):
         ...
 
     def beyond(self, call: Call, *, refused: bool) -> Reply | None:
-        """Return a reply to a call that the script does not answer; None if the call must fail, for example if refused."""
+        """Return a reply to a call that the script does not answer; None if the call must fail, e.g. if refused."""
         ...
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:

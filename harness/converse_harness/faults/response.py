@@ -140,7 +140,7 @@ def _break_stream(broken: Break, change: Change = _end_here) -> Change:
 
 
 def _halves(response: HttpResponse, placement: FaultPlacement, later: float = 0.0) -> tuple[Chunk, Chunk]:
-    """The parts of a body that is not a stream before and after the fault; `later` is the pause between them."""
+    """Return the parts of a body that is not a stream before and after the fault; `later` is the pause between them."""
     (chunk,) = response.chunks
     at = int(len(chunk.data) * placement.part)
     return Chunk(chunk.data[:at], chunk.delay), Chunk(chunk.data[at:], later)

@@ -109,7 +109,7 @@ def highest(part: SchemaPart) -> tuple[Fraction, bool] | None:
 
 
 def exact(number: float) -> Fraction:
-    """The exact fraction of a number's decimal form: 1/10 for 0.1."""
+    """Return the exact fraction of a number's decimal form: 1/10 for 0.1."""
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 

@@ -68,11 +68,11 @@ class CapturedExchange:
         return self.status != 0 or self.failure is not None
 
     def header(self, name: str) -> str | None:
-        """The value of a response header, by its name in lower case."""
+        """Return the value of a response header, by its name in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def header_of_request(self, name: str) -> str | None:
-        """The value of a request header, by its name in lower case."""
+        """Return the value of a request header, by its name in lower case."""
         return next((value for key, value in self.request.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
@@ -90,7 +90,7 @@ class CapturedExchange:
 
 
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
-    """The lines of one exchange. `number` is the number of the call, from 1.
+    """Return the lines of one exchange. `number` is the number of the call, from 1.
 
     If the answer is illegal, the line of the call gets the key `faults`.
     """

@@ -53,7 +53,7 @@ OPENED: Final[Counter[str]] = Counter()
 
 
 def identity(path: Path) -> str:
-    """The real path of a file as text, so that two paths of one file have the same identity."""
+    """Return the real path of a file as text, so that two paths of one file have the same identity."""
     return os.path.normcase(os.path.realpath(path))
 
 
@@ -78,7 +78,7 @@ _RULES: Final = (
 
 
 def given_path(name: object) -> PurePosixPath:
-    """The path of the recording with this name, relative to the folder of recordings.
+    """Return the path of the recording with this name, relative to the folder of recordings.
 
     Raises ReplyError for an invalid name.
 
@@ -111,7 +111,7 @@ def _problem(part: str) -> str:
 
 
 def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, has_twin: bool = False) -> PurePosixPath:
-    """The path of a test's recording: the path of its module without `.py`, then class, function and parameters.
+    """Return the path of a test's recording: the path of its module without `.py`, then class, function and parameters.
 
     Forbidden characters are replaced, and a long name is cut; a short hash of the whole name then makes the new name
     unique. If the name of another test differs only in capital letters, `has_twin` is true and adds the hash, too: on
@@ -139,7 +139,7 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 
 
 def failed_path(path: Path) -> Path:
-    """The path of a failed test's recording, in the same folder as the usual recording `path`."""
+    """Return the path of a failed test's recording, in the same folder as the usual recording `path`."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
 
 

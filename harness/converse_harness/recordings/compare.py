@@ -96,7 +96,7 @@ def differ(old: object, new: object) -> bool:
 
 
 def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str], leftovers: bool = True) -> list[Pair]:
-    """The pairs of corresponding items of two lists, in order.
+    """Return the pairs of corresponding items of two lists, in order.
 
     First, items for which the first of `keys` returns equal texts are paired; then, between these pairs, items with
     equal texts for the next key. If `leftovers` is true, all other items between two pairs are paired in order.
@@ -192,7 +192,7 @@ def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
 
 
 def lines_of(difference: Difference) -> Iterator[str]:
-    """A difference as text: a line with `-` for the old value, and a line with `+` for the new one."""
+    """Yield a difference as text: a line with `-` for the old value, and a line with `+` for the new one."""
     values = zip("-+", (difference.old, difference.new), shown(difference.old, difference.new), strict=True)
     for sign, value, text in values:
         if value is not ABSENT:
@@ -278,7 +278,7 @@ def _of_events(old: Sequence[Line], new: Sequence[Line], hidden: frozenset[str])
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """A copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
+    """Return a copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
     alone = "frame" in line and event_of(line) is None
     kept = {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
     if hidden >= _TIMES:

@@ -51,7 +51,7 @@ class Joined:
             at += len(view.text) + len(self.BETWEEN)
 
     def view_at(self, position: int) -> View:
-        """The view that contains a position of the joined text."""
+        """Return the view that contains a position of the joined text."""
         return self.views[bisect_right(self._starts, position) - 1]
 
 
@@ -77,7 +77,7 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
-    """The texts of one line, not decoded: keys, strings, and integers above 10**9.
+    """Yield the texts of one line, not decoded: keys, strings, and integers above 10**9.
 
     A value with a name is yielded as `name: value`. The name is the key of the value, the key of the list around it, or
     the first item of a pair whose second item is the value.
@@ -126,7 +126,7 @@ _PAIR: Final = 2
 
 
 def _buffer(data: list[Any], number: int, path: Steps) -> Iterator[View]:
-    """The texts in bytes that are written as a list of numbers. JavaScript writes a Buffer in this way."""
+    """Yield the texts in bytes that are written as a list of numbers. JavaScript writes a Buffer in this way."""
     if all(type(each) is int and 0 <= each < 256 for each in data):
         for form, text, binary in texts_of(bytes(data)):
             yield View(text, number, path, ("Buffer", *form), binary)
@@ -174,7 +174,7 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
+    """Return the JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
 
     A name may precede the JSON.
     """
@@ -238,7 +238,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """The texts of the JSON values in a view, and the texts that are split over several of these values."""
+    """Yield the texts of the JSON values in a view, and the texts that are split over several of these values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):
@@ -255,7 +255,7 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """The name before a value, such as `password: `; "" if there is none.
+    """Return the name before a value, such as `password: `; "" if there is none.
 
     For example, only the name shows that a
     base64 value in a Kubernetes file is a secret.

@@ -47,7 +47,7 @@ def line_length(path: Path) -> int:
 
 
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a file. Raises CannotEdit for a file that is not valid Python."""
+    """Return the syntax tree of a file. Raises CannotEdit for a file that is not valid Python."""
     if re.search(r"\r(?!\n)", source):
         raise CannotEdit("its lines end in CR alone.")
     try:
@@ -85,7 +85,7 @@ def lines_of(source: str) -> list[str]:
 
 
 def newline_of(source: str) -> str:
-    """The line end of a file."""
+    """Return the line end of a file."""
     return "\r\n" if "\r\n" in source else "\n"
 
 
@@ -151,7 +151,7 @@ def _statement_order(line: str) -> tuple[bool, str]:
 
 
 def _import_order(name: str) -> tuple[int, str]:
-    """The sort key of a name in isort's order: constants, then classes, then other names."""
+    """Return the sort key of a name in isort's order: constants, then classes, then other names."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
 
 
@@ -166,7 +166,7 @@ def _imports(module: ast.Module) -> Iterator[ast.ImportFrom]:
 
 
 def _bound(module: ast.Module) -> Iterator[str]:
-    """The names that a module binds at its top level."""
+    """Yield the names that a module binds at its top level."""
     waiting: list[ast.AST] = [*module.body]
     while waiting:
         node = waiting.pop()

@@ -173,7 +173,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _in_frames(data: bytes) -> Iterator[str]:
-    """The texts in the headers of complete frames.
+    """Yield the texts in the headers of complete frames.
 
     In the raw bytes, the length before a text can look like the first letter of this text.
     """
@@ -187,7 +187,7 @@ def _in_frames(data: bytes) -> Iterator[str]:
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The contents of gzip, zlib, bz2, xz, zip or PDF data, each with its format; nothing for other data."""
+    """Yield the contents of gzip, zlib, bz2, xz, zip or PDF data, each with its format; nothing for other data."""
     if data[:4] == b"PK\x03\x04":
         yield from _members(data)
     elif b"%PDF-" in data[:_PDF_BEGINS]:
@@ -284,7 +284,7 @@ def _deflate(data: bytes, most: int) -> bytes:
 
 
 def _inflated(data: bytes, bits: int, most: int) -> tuple[bytes, bytes]:
-    """The content of one stream, at most `most` + 1 bytes, and the data after it."""
+    """Return the content of one stream, at most `most` + 1 bytes, and the data after it."""
     stream = zlib.decompressobj(bits)
     made = stream.decompress(data, most + 1)
     if len(made) <= most and not stream.eof:

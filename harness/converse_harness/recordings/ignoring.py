@@ -69,7 +69,7 @@ class IgnoredParts:
 
 
 def _without(value: Any, path: _Path) -> Any:
-    """A JSON value without the parts at a path. An object that becomes empty is also left out."""
+    """Return a JSON value without the parts at a path. An object that becomes empty is also left out."""
     step, rest = path[0], path[1:]
     if is_object(value) and isinstance(step, str) and step in value:
         left = _without(value[step], rest) if rest else None
@@ -94,13 +94,13 @@ def _request() -> Any:
 
 
 def _labels() -> frozenset[str]:
-    """The members of the request that are sent in the path of its URL."""
+    """Return the members of the request that are sent in the path of its URL."""
     return frozenset(name for name, each in _request().members.items() if each.serialization.get("location") == "uri")
 
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
-    """The paths that a text means. A text that skips the member of a union may match several members."""
+    """Return the paths that a text means. A text that skips the member of a union may match several members."""
     steps = [*_steps(text)]
     paths = [*_resolved(text, _request(), steps)]
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))

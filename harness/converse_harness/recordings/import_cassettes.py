@@ -229,7 +229,7 @@ class _Unreadable(ValueError):
 
 
 def _status_of(response: Mapping[str, Any]) -> int:
-    """The status code of a response. Raises _Unreadable if there is none."""
+    """Return the status code of a response. Raises _Unreadable if there is none."""
     # vcrpy before version 6 wrote the responses of httpx in another layout.
     code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
     if type(code) is not int or not 100 <= code <= 599:
@@ -238,7 +238,7 @@ def _status_of(response: Mapping[str, Any]) -> int:
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """The bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
+    """Return the bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
 
     Raises _Unreadable for any other body.
     """
@@ -289,7 +289,7 @@ def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]
 
 
 def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
-    """The decompressed body of a response. Bedrock itself never compresses a body, but proxies may.
+    """Return the decompressed body of a response. Bedrock itself never compresses a body, but proxies may.
 
     Raises _Unreadable, also for more than `most` bytes.
     """
@@ -313,7 +313,7 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
 def _kept_headers(
     headers: tuple[tuple[str, str], ...], status: int, pieces: list[tuple[bytes, float]], body: bytes
 ) -> Iterator[tuple[str, str]]:
-    """The response's headers without _DROPPED; a missing Content-Type or error name is derived from the body."""
+    """Yield the response's headers without _DROPPED; a missing Content-Type or error name is derived from the body."""
     known = {key.lower() for key, _ in headers}
     yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
@@ -326,7 +326,7 @@ def _kept_headers(
 
 
 def pieces_of(body: bytes) -> Iterator[bytes]:
-    """A body cut after each frame; everything from the first invalid frame on is one piece."""
+    """Yield a body cut after each frame; everything from the first invalid frame on is one piece."""
     start = 0
     while length := _frame_length(body, start):
         yield body[start : start + length]
@@ -336,7 +336,7 @@ def pieces_of(body: bytes) -> Iterator[bytes]:
 
 
 def _frame_length(body: bytes, start: int) -> int:
-    """The length of the frame that begins at `start`; 0 if no valid frame begins there."""
+    """Return the length of the frame that begins at `start`; 0 if no valid frame begins there."""
     length = int.from_bytes(body[start : start + 4])
     if length < PRELUDE_LENGTH or start + length > len(body):
         return 0

@@ -154,7 +154,7 @@ def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
 
 
 def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
-    """The tokens of a function from its name on."""
+    """Yield the tokens of a function from its name on."""
     begun = False
     for token in tokenize.generate_tokens(io.StringIO(source, newline="").readline):
         begun = begun or (token.start[0] >= node.lineno and token.type == tokenize.NAME and token.string == node.name)
@@ -180,7 +180,7 @@ _CLOSING: Final = frozenset(")]}")
 
 
 def _body_start(source: str, node: Function) -> int:
-    """The number of lines before a function's first statement, including `def ...:` and the docstring."""
+    """Return the number of lines before a function's first statement, including `def ...:` and the docstring."""
     if ast.get_docstring(node, clean=False) is not None:
         return node.body[0].end_lineno or node.body[0].lineno
     return _header_end(source, node)

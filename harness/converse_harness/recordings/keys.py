@@ -262,20 +262,20 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def said(value: object) -> str:
-    """The text of a value in a message: shortened JSON."""
+    """Return the text of a value in a message: shortened JSON."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:
-    """A hint for an unknown name: the nearest known name, or all known names if none is near."""
+    """Return a hint for an unknown name: the nearest known name, or all known names if none is near."""
     close = nearest(name, known)
     return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."
 
 
 def kind_of(line: Line) -> str:
-    """The kind of a line that is not the first of its file."""
+    """Return the kind of a line that is not the first of its file."""
     for key, kind in TOLD_BY.items():
         if key in line:
             return kind

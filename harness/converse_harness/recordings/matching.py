@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:
-    """The kind of a block: the name of the block's member."""
+    """Return the kind of a block: the name of the block's member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -71,14 +71,14 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def name_of_tool(tool: Mapping[str, Any]) -> str:
-    """The name of an offered tool. If the tool is not a toolSpec, its kind precedes the name."""
+    """Return the name of an offered tool. If the tool is not a toolSpec, its kind precedes the name."""
     kind = kind_of_block(tool)
     name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
-    """The kind of toolChoice, and the tool that it names."""
+    """Return the kind of toolChoice, and the tool that it names."""
     choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
     if "tool" in choice:
         return f"tool {member_of(choice, 'tool', 'name')}"
@@ -167,7 +167,7 @@ class MatchKey:
         return {"operation": self.operation, **self.labels, **body}
 
     def with_conversation(self, conversation: Mapping[str, Any]) -> MatchKey:
-        """A copy with another conversation."""
+        """Return a copy with another conversation."""
         request: Any = conversation
         for step in reversed(self.steps):
             request = {step: request}
@@ -175,7 +175,7 @@ class MatchKey:
 
 
 def asked_by(call: Call) -> MatchKey:
-    """The match key of a call."""
+    """Return the match key of a call."""
     request = call.request
     path, _, query = request.target.partition("?")
     return _without_auto(
@@ -188,7 +188,7 @@ def asked_by(call: Call) -> MatchKey:
 
 
 def asked_in(exchange: RecordedExchange) -> MatchKey:
-    """The match key of a recorded request."""
+    """Return the match key of a recorded request."""
     line = exchange.call
     headers: Mapping[str, str] = line.get("headers", {})
     return _without_auto(
@@ -205,7 +205,7 @@ _AUTO: Final[Mapping[str, Any]] = {"auto": {}}
 
 
 def _without_auto(*parts: Any) -> MatchKey:
-    """A match key without a toolChoice of `auto`. Without a toolChoice, the model behaves as with `auto`."""
+    """Return a match key without a toolChoice of `auto`. Without a toolChoice, the model behaves as with `auto`."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
     if config.get("toolChoice") != _AUTO:
@@ -215,7 +215,7 @@ def _without_auto(*parts: Any) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collection[str] | None = None) -> MatchKey:
-    """A copy of a match key with the recorder's replacements and with numbered account ids.
+    """Return a copy of a match key with the recorder's replacements and with numbered account ids.
 
     `own` contains the secrets of this process; the default is `own_secrets()`.
     """
@@ -230,7 +230,7 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collec
 
 
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
-    """The body of a request as the endpoint reads it: members that are null are removed."""
+    """Return the body of a request as the endpoint reads it: members that are null are removed."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
         try:
@@ -323,12 +323,12 @@ the inputs and schemas of tools, media, and the inference settings.
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
-    """The values that a rule requires to be equal, by the names of the parts in PARTS."""
+    """Return the values that a rule requires to be equal, by the names of the parts in PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests if, and only if, the requests match by the rule."""
+    """Return a text that is equal for two requests if, and only if, the requests match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:

@@ -84,14 +84,14 @@ class Recording:
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """The text that a rule compares for the request of an exchange. Each text is computed only once."""
+        """Return the text that a rule compares for the request of an exchange. Each text is computed only once."""
         known = self._keys.get((rule, numbered, number))
         if known is None:
             known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
         return known
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """The match key of a call; if `numbered`, in the form in which the call would have been recorded."""
+        """Return the match key of a call; if `numbered`, in the form in which the call would have been recorded."""
         asked = self.ignored.left_out_of(asked_by(call))
         return as_recorded(asked, self.redaction) if numbered else asked
 
@@ -170,7 +170,7 @@ class Playing(Queue):
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
     def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
-        """The first unplayed exchange that a function accepts; one with an equal request comes first."""
+        """Return the first unplayed exchange that a function accepts; one with an equal request comes first."""
         equal = self._first("exact", exact, numbered=numbered)
         for slot in [*([equal] if equal else []), *self.slots]:
             number = self._numbers[id(slot)]
@@ -180,7 +180,7 @@ class Playing(Queue):
         return None
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
-        """The first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
+        """Return the first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
         index = self._indexes.get((rule, numbered))
         if index is None:
             index = self._indexes[rule, numbered] = {}
@@ -192,7 +192,7 @@ class Playing(Queue):
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
-        """The first unplayed exchange that equals the call except for masked texts; both have the same shape."""
+        """Return the first unplayed exchange that equals the call except for masked texts; both have the same shape."""
         asked = self.recording.asked_by(call, numbered=True)
         shape, exact = key("shape", asked), key("exact", asked)
         for slot in self.slots:
@@ -211,12 +211,12 @@ class Playing(Queue):
         self._indexes = {}
 
     def where(self, slot: Slot) -> str:
-        """The file and line of a slot's exchange."""
+        """Return the file and line of a slot's exchange."""
         exchange = self.recording.exchanges[self._numbers[id(slot)]]
         return f"{self.recording.path}:{exchange.at}: "
 
     def explain(self, call: Call) -> Missed | None:
-        """The explanation why no exchange answers a call: the nearest exchange and the differences."""
+        """Return the explanation why no exchange answers a call: the nearest exchange and the differences."""
         if self._all and not self.slots:
             return None  # the recording was scripted only temporarily and has been removed
         recording = self.recording

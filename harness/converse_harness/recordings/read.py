@@ -48,7 +48,7 @@ class DamagedRecording(DamagedData):
 
 
 def read(path: Path, *, legal: bool = True) -> RecordedSession:
-    """The session in a file. Raises DamagedRecording, and OSError for a file that cannot be read.
+    """Return the session in a file. Raises DamagedRecording, and OSError for a file that cannot be read.
 
     If `legal` is true, DamagedRecording is also raised for an answer that AWS would not have sent, unless its call
     declares `faults`.
@@ -57,7 +57,7 @@ def read(path: Path, *, legal: bool = True) -> RecordedSession:
 
 
 def text_of_file(path: Path) -> str:
-    """The text of a file. Raises DamagedRecording, and OSError for a file that cannot be read."""
+    """Return the text of a file. Raises DamagedRecording, and OSError for a file that cannot be read."""
     data = path.read_bytes()
     try:
         return data.decode()
@@ -68,7 +68,7 @@ def text_of_file(path: Path) -> str:
 
 
 def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
-    """The session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
+    """Return the session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
     `legal` has the same meaning as for `read`.
     """
@@ -82,7 +82,7 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
 
 def session_without_media(text: str, path: object) -> RecordedSession:
-    """The session in a text, legal or not, with references in the place of the media in other files.
+    """Return the session in a text, legal or not, with references in the place of the media in other files.
 
     Raises DamagedRecording.
     """
@@ -93,7 +93,7 @@ def session_without_media(text: str, path: object) -> RecordedSession:
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
-    """The session made of lines in which `problems_of` finds no errors."""
+    """Return the session made of lines in which `problems_of` finds no errors."""
     parts = Parts.of(lines)
     return RecordedSession(
         lines[0],
@@ -105,7 +105,7 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange made of these lines; `at` is the number of the first line in the file."""
+    """Return the exchange made of these lines; `at` is the number of the first line in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
@@ -143,7 +143,7 @@ class Rows:
         return range(1, len(self.texts) + 1)
 
     def as_written(self, number: int) -> Line:
-        """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
+        """Return the JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
         # A file may have thousands of lines, so decode the line as one plain JSON object, which is fast. If this fails,
         # read the line again with all checks.
@@ -157,7 +157,7 @@ class Rows:
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
-        """The JSON object on a line, with the media from the media files. Raises DamagedRecording."""
+        """Return the JSON object on a line, with the media from the media files. Raises DamagedRecording."""
         line = self.as_written(number)
         if not self._has_media:
             return line
@@ -183,7 +183,7 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """The JSON object on an unusual line. Raises DamagedRecording if the line is not a JSON object."""
+    """Return the JSON object on an unusual line. Raises DamagedRecording if the line is not a JSON object."""
     row = row.strip(" \t\r")
     if _CONFLICT.fullmatch(row):
         problem = (
@@ -233,7 +233,7 @@ _MASKED: Final = '"masked"'
 
 
 def open_file(path: Path) -> RecordedSession:
-    """The session in a file.
+    """Return the session in a file.
 
     Raises OSError for a file that cannot be read, and DamagedRecording for a file that is not a recording. An invalid
     exchange raises DamagedRecording when its `call` or `answer` is first read. A file with another format than the
@@ -243,7 +243,7 @@ def open_file(path: Path) -> RecordedSession:
 
 
 def open_text(text: str, path: object = "<recording>") -> RecordedSession:
-    """The session in a text, read on demand as by `open_file`."""
+    """Return the session in a text, read on demand as by `open_file`."""
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
@@ -274,7 +274,7 @@ class _OpenFile(Rows):
         self._parts = Parts(named, self._part, self._answered)
 
     def exchanges(self) -> Iterator[RecordedExchange]:
-        """The exchanges. An exchange is read when its `call` or `answer` is first used."""
+        """Yield the exchanges. An exchange is read when its `call` or `answer` is first used."""
         for number, at in enumerate(self.starts, 1):
             yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
 
@@ -296,7 +296,7 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """The lines of the answer to the call on line `at`.
+        """Return the lines of the answer to the call on line `at`.
 
         If there is no answer, the next line of any kind is returned.
         """
@@ -309,6 +309,6 @@ class _OpenFile(Rows):
         return part
 
     def _answered(self, number: int) -> Sequence[Line]:
-        """The lines of an exchange, by the number of its call, from 1."""
+        """Return the lines of an exchange, by the number of its call, from 1."""
         at = self.starts[number - 1]
         return [self.line(at), *self._after(at)]

@@ -112,7 +112,7 @@ class RecordedExchange:
         return list(self.call.get("masked", ()))
 
     def lines(self) -> list[Line]:
-        """The lines of the exchange, in the order of the file."""
+        """Return the lines of the exchange, in the order of the file."""
         return [self.call, self.head, *self.events, *([] if self.end is None else [self.end])]
 
 
@@ -133,7 +133,7 @@ OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", 
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
-    """The Reply with the recorded answer. The recorded pauses are multiplied by `pace`; 0 means no pauses."""
+    """Return the Reply with the recorded answer. The recorded pauses are multiplied by `pace`; 0 means no pauses."""
     events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
@@ -141,7 +141,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream.
+    """Return the chunks of a stream.
 
     If each chunk is one event without a pause, the result is StreamChunks, which is sent faster.
     """
@@ -183,7 +183,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
 
 
 def _request_id(exchange: RecordedExchange) -> str:
-    """The recorded request id; NO_REQUEST_ID if none was recorded.
+    """Return the recorded request id; NO_REQUEST_ID if none was recorded.
 
     If a recorder masked the id, the result is computed from the exchange, so that every replay has the same id.
     """
@@ -194,7 +194,7 @@ def _request_id(exchange: RecordedExchange) -> str:
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
-    """The usual headers in order, with recorded values if these differ. The other recorded headers follow."""
+    """Yield the usual headers in order, with recorded values if these differ. The other recorded headers follow."""
     unusual: dict[str, str | None] = dict(head.get("headers", {}))
     for name, value in usual:
         if name == "x-amzn-RequestId" and "requestId" not in head:
@@ -208,7 +208,7 @@ def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str
 
 
 def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:
-    """The body of the Reply: a message, events or an error; for any other answer, a short description."""
+    """Return the body of the Reply: a message, events or an error; for any other answer, a short description."""
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))
@@ -224,7 +224,7 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
 
 
 def message_of(members: Mapping[str, Any]) -> Body:
-    """The body of a Reply with the message of a ConverseResponse; a BareBody if the response has no message."""
+    """Return the body of a Reply with the message of a ConverseResponse; a BareBody if the response has no message."""
     from converse_harness import bedrock
 
     read = bedrock.from_json("ConverseResponse", members)

@@ -100,7 +100,7 @@ def _comment(text: str, width: int) -> str:
 
 
 def name_of_test(path: Path) -> str:
-    """The name of a test for the recording at a path.
+    """Return the name of a test for the recording at a path.
 
     >>> name_of_test(Path("recordings/trips/Chur to Tirano.jsonl"))
     'test_chur_to_tirano'

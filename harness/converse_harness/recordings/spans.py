@@ -50,7 +50,7 @@ def spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """The changes that mask these spans. Overlapping spans are masked as one span."""
+    """Return the changes that mask these spans. Overlapping spans are masked as one span."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -61,11 +61,11 @@ def masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
 
 
 def masking(kind: SecretKind, text: str) -> list[Change]:
-    """The changes that mask the secrets of a kind."""
+    """Return the changes that mask the secrets of a kind."""
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
 
 
 def masking_accounts(text: str) -> list[Change]:
-    """The changes that mask the account ids in a text; stand-ins are not masked."""
+    """Return the changes that mask the account ids in a text; stand-ins are not masked."""
     spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
     return masked(span for span in spans if not text.startswith(STAND_IN, span[0]))

@@ -110,7 +110,7 @@ class _Message:
         return {**stop, **self.options}
 
     def of_one_block(self) -> dict[str, Any]:
-        """The keyword argument for the deltas, for a helper that creates one block."""
+        """Return the keyword argument for the deltas, for a helper that creates one block."""
         return {"pieces": [*self.pieces[0]]} if self.pieces else {}
 
 

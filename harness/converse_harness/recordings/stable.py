@@ -257,7 +257,7 @@ def _comparable(message: Mapping[str, Any]) -> object:
 
 
 def _streamed(exchange: RecordedExchange) -> object:
-    """The message of a stream; None if the events do not form a message."""
+    """Return the message of a stream; None if the events do not form a message."""
     from converse_harness.errors import StreamOrderError
     from converse_harness.stream.assemble import assemble
 

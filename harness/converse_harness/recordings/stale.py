@@ -43,7 +43,7 @@ class _Pair(NamedTuple):
     """Whether the secrets in both requests are already masked."""
 
     def differences(self) -> list[Difference]:
-        """The places where the requests differ, after the secrets in both were masked.
+        """Return the places where the requests differ, after the secrets in both were masked.
 
         Because masking is slow, the
         requests are first compared without masking.
@@ -146,7 +146,7 @@ class StaleRecording:
 
 
 def _ignorable(place: _Place) -> str:
-    """The path of a place in the form for the argument `ignore`, with `[*]` for each list index."""
+    """Return the path of a place in the form for the argument `ignore`, with `[*]` for each list index."""
     return path_text([0 if isinstance(step, int) else step for step in place.difference.path]).replace("[0]", "[*]")
 
 

@@ -53,7 +53,7 @@ def header() -> Line:
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """The text of a file that contains these lines."""
+    """Return the text of a file that contains these lines."""
     return "".join(f"{dump(line)}\n" for line in lines)
 
 
@@ -226,7 +226,7 @@ class SessionWriter:
         return ForwardedExchange(call, captured)
 
     def lines(self) -> SafeLines:
-        """The redacted lines of the file: header, exchanges before, captured exchanges.
+        """Return the redacted lines of the file: header, exchanges before, captured exchanges.
 
         An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
@@ -289,7 +289,7 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """A copy of `safe` in which the masks have the line numbers of the written file.
+    """Return a copy of `safe` in which the masks have the line numbers of the written file.
 
     `text` is the text of this file, which has additional lines for parts.
     """
@@ -300,7 +300,7 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """The exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
+    """Return the exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
 
     If several exchanges are equal, the last of them count as exchanges of this writer.
     """
@@ -315,13 +315,13 @@ def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tupl
 
 
 def _unnumbered(exchange: RecordedExchange) -> str:
-    """The text of an exchange, without its number in the file."""
+    """Return the text of an exchange, without its number in the file."""
     call, *rest = exchange.lines()
     return text_of([call | {"call": 0}, *rest])
 
 
 def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
-    """The part of a forwarded answer that the client has received so far."""
+    """Return the part of a forwarded answer that the client has received so far."""
     call, head, *rest = exchange_lines(captured, number)
     events = tuple(line for line in rest if "end" not in line)
     reply = reply_of(RecordedExchange(1, call, head, events))

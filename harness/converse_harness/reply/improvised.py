@@ -81,7 +81,7 @@ class Improvised:
         return f"<Improvised reply{self.summary.removeprefix('improvised')}>"
 
     def _next(self, turn: _UserTurn) -> Sequence[str]:
-        """The names of the tools to use in this answer; empty if the answer must be a text."""
+        """Return the names of the tools to use in this answer; empty if the answer must be a text."""
         wanted = [name for name in turn.offered if self.tools == "all" or name in self.tools]
         forced: str | None = member_of(turn.choice, "tool", "name")
         if forced is not None:

@@ -215,7 +215,7 @@ class Reply:
         return place(fault, after, self._count())
 
     def _count(self) -> int:
-        """The number of events that are sent; an error before the stream counts as one."""
+        """Return the number of events that are sent; an error before the stream counts as one."""
         if self.failure is not None:
             return self.failure.after + 1
         return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
@@ -302,7 +302,7 @@ class Reply:
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """The events in their correct order, before an order fault is applied."""
+        """Return the events in their correct order, before an order fault is applied."""
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:

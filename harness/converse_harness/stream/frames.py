@@ -70,7 +70,7 @@ class Frame:
     payload: bytes
 
     def get(self, name: str) -> str | None:
-        """The value of the STRING header `name`; None if the frame has no such header."""
+        """Return the value of the STRING header `name`; None if the frame has no such header."""
         for header in self.headers:
             if header.name == name and isinstance(header.value, str):
                 return header.value

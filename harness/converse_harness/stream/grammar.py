@@ -101,7 +101,7 @@ UNIONS: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
 
 
 def kind(event: Mapping[str, Any]) -> str:
-    """The only key of an event: its type, for example `contentBlockDelta`.
+    """Return the only key of an event: its type, for example `contentBlockDelta`.
 
     >>> kind({"contentBlockStop": {"contentBlockIndex": 0}})
     'contentBlockStop'
@@ -117,7 +117,7 @@ def kind(event: Mapping[str, Any]) -> str:
 
 
 def symbol(event: Mapping[str, Any]) -> str:
-    """The event's symbol in ORDER: the event type and, for the start or delta of a block, also the union member.
+    """Return the event's symbol in ORDER: the event type and, for the start or delta of a block, also the union member.
 
     >>> symbol({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}})
     'contentBlockDelta.reasoningContent.signature'

@@ -109,7 +109,7 @@ class RuleRequest:
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
-        """The content block at these indexes; an empty mapping if there is none."""
+        """Return the content block at these indexes; an empty mapping if there is none."""
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
@@ -273,7 +273,7 @@ def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
 
 @cache
 def labels(operation: str) -> frozenset[str]:
-    """The members of an operation's input that are sent in the URL path and not in the body."""
+    """Return the members of an operation's input that are sent in the URL path and not in the body."""
     members = bedrock.operation(operation).input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 

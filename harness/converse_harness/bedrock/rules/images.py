@@ -116,7 +116,7 @@ def format_of(head: bytes) -> str | None:
 
 
 def size_of(data: bytes) -> tuple[int, int] | None:
-    """The width and height of a PNG, GIF or JPEG in pixels; None for other images and for truncated ones."""
+    """Return the width and height of a PNG, GIF or JPEG in pixels; None for other images and for truncated ones."""
     match format_of(data):
         case "png" if len(data) >= 24:
             return struct.unpack(">II", data[16:24])

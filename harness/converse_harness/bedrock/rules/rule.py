@@ -17,7 +17,7 @@ MODEL: Final = "The model returned the following errors: "
 
 
 def no_field(name: str) -> str:
-    """The message for a field that a model does not support.
+    """Return the message for a field that a model does not support.
 
     >>> no_field("status")
     "This model doesn't support the status field. Remove status and try again."
@@ -26,7 +26,7 @@ def no_field(name: str) -> str:
 
 
 def no_block(kind: str) -> str:
-    """The message for a kind of content block that a model does not accept."""
+    """Return the message for a kind of content block that a model does not accept."""
     said = f"This model doesn't support the {kind} content block that you provided."
     return f"{said} Update the content block and try again."
 
