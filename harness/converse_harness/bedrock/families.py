@@ -146,7 +146,7 @@ THROTTLES: Final[Mapping[str, Wording]] = {
         "Too many tokens per day, please wait before trying again.", REPORTED, "minorun365/agent-book#29"
     ),
 }
-"""The messages of a ThrottlingException, by the exceeded quota."""
+"""Maps each exceeded quota to the message of the ThrottlingException."""
 
 OVERFLOWS: Final[Mapping[str, Overflow]] = {
     "input_too_long": Overflow(

@@ -293,7 +293,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "PHONE": "+41 44 668 18 00",
     "URL": "https://example.com",
 }
-"""An invented original text for each type of personal data."""
+"""Maps each type of personal data to an invented example."""
 
 
 def unmasked(text: str) -> str:

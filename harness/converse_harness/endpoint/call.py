@@ -91,7 +91,7 @@ class Answered:
     prompt: object = None
     """The PromptUse of the call; `use_of` returns it."""
     cache: Callable[[Call], CacheUse] | None = None
-    """Computes `Call.cache`."""
+    """The function that computes the value of `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
     """Returns `Call.parent`. The field is None until the parent has been looked up."""
     differs: Callable[[], str] | None = None

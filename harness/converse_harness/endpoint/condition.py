@@ -186,7 +186,7 @@ class Condition:
     def _glob_advice(self, name: str, value: object) -> str:
         """Advice for a glob that nearly matches (a part of the text, or with other capitals); empty for all others.
 
-        For an operation, the advice is that the name is not a glob.
+        For an operation, the advice is to write one exact name.
         """
         wanted = getattr(self, name)
         if name == "operation":

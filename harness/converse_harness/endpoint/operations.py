@@ -53,7 +53,7 @@ def labels(operation: str) -> tuple[str, ...] | None:
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # the control plane's model is large, and rarely needed
+    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # loads the large control plane only if needed
         for _, pattern, name in _paths(service):
             if name == operation:
                 return tuple(pattern.groupindex)

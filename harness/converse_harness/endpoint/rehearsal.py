@@ -45,7 +45,7 @@ class RehearsalTarget(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether the table of models has a row for the model. Without a row, the rehearsal has no result."""
+        """Whether the table of models has a row for the model. If not, the rehearsal has no result for the target."""
         return self.standing.model is not None
 
     @property

@@ -94,7 +94,7 @@ class Unrecorded(Queue):
         """Return None: no call is answered."""
 
     def explain(self, call: Call) -> Missed:
-        """Return the explanation for an unanswered call: which recording is missing, and how to make it."""
+        """Explain an unanswered call: the message names the missing recording and the command that records it."""
         first, told = self._why
         return Missed(f"call {call.number} {first}", f"{told}{self._more(call)}")
 

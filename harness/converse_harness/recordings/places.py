@@ -85,7 +85,7 @@ def _with_accounts_equal(asked: MatchKey) -> MatchKey:
 
 
 def _with_numbered_ids(value: Any, names: Collection[str], links: dict[str, int], name: str = "") -> Any:
-    """Return a JSON value with a number in place of each id (a text below one of `names`), in order of appearance."""
+    """Return a JSON value with each id replaced by a number in order of appearance; `names` are the keys of ids."""
     if name in names and isinstance(value, str):
         return links.setdefault(value, len(links) + 1)
     return mapped(value, lambda key, each: _with_numbered_ids(each, names, links, key))

@@ -324,7 +324,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _binary(self, data: bytes) -> bytes:
-        """Make the replacements in binary data, but only replacements of secrets: others may match by chance."""
+        """Make only the replacements of secrets in binary data, because others may match there by chance."""
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)

@@ -1,6 +1,4 @@
-"""The use of recordings by the tests of a project. A pytest run writes this information to a file, and `prune` reads
-it.
-"""
+"""The file that lists the recordings used by a project's tests. A pytest run writes the file, and `prune` reads it."""
 
 from __future__ import annotations
 

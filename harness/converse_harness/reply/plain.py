@@ -119,7 +119,7 @@ def tool_uses(
 
     Each of `uses` is a tuple of the tool's name and its input, or the name alone. Each block gets its own toolUseId.
     `text` is a text block before the tool uses; `usage` is as in `message`, and `strict=False` as in `tool_use`. Raises
-    ReplyError for a name that Bedrock does not allow, and for no tool at all.
+    ReplyError for a name that Bedrock does not allow, and if `uses` is empty.
 
     >>> tool_uses(("get_weather", {"city": "Bern"}), ("get_weather", {"city": "Chur"}), "get_time")
     <Reply tool_use get_weather {"city": "Bern"} + tool_use get_weather {"city": "Chur"} + tool_use get_time {}>

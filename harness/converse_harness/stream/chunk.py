@@ -147,10 +147,7 @@ def _check_message(message: object) -> None:
 
 
 def family_named(call: str, family: object) -> Family:
-    """Return a Family, or the Family with this name. Raises ReplyError for any other value.
-
-    `call` is the name of the function, for the error.
-    """
+    """Return a Family, or the Family with this name. Raises ReplyError, which names the function `call`, for others."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:

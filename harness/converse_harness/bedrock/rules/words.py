@@ -150,8 +150,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""Enums whose values the service's messages list in another order than AWS's model. Maps the model's order to the
-messages'.
+"""Maps the values of an enum in the model's order to the same values in the order of the service's messages.
 """
 
 
