@@ -101,7 +101,8 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
     """Yield the matches of `pattern.findall(text)` lazily, as one list for each window of the text.
 
     The last match of a window may continue past the window's end, so the next window starts with that match again. All
-    earlier matches are the same as in the whole text: these patterns look at most one character beyond a match.
+    earlier matches are equal to the matches in the whole text, because these patterns examine at most one character
+    after a match.
     """
     start, size = 0, _FIRST_WINDOW
     while start + size < len(text):

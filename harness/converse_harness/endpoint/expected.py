@@ -1,4 +1,4 @@
-"""ExpectedRefusal: a block of a test that fails unless Bedrock would refuse a request in the block."""
+"""ExpectedRefusal: a `with` block of a test that fails unless Bedrock would refuse a request in the block."""
 
 from __future__ import annotations
 

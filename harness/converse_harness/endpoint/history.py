@@ -154,7 +154,7 @@ class TurnReader:
     parts: Sequence[str] = ()
 
     def changes(self) -> list[HistoryChange]:
-        """All changes to the answer."""
+        """Return all changes that the turn makes to the answer."""
         return [*self._changed_uses(), *self._changed_texts(), *self._changed_thoughts()]
 
     def _change(self, kind: HistoryChangeKind, name: str, was: str, now: str) -> HistoryChange:

@@ -17,9 +17,9 @@ class Allowed(NamedTuple):
     test: Callable[[Any], bool]
     said: str
     in_json: str = ""
-    """The text for callers of the control API, if it differs."""
+    """A different text for callers of the control API; "" if the text is the same."""
     in_text: str = ""
-    """The text for the command line and ini file, where every value is a text, if it differs."""
+    """A different text for the command line and ini file, where each value is a str; "" if the text is the same."""
 
 
 def _whole(least: int | None = None) -> Callable[[object], bool]:

@@ -50,7 +50,7 @@ _MIXED: Final = "".join(
 """Characters of four kinds in turn, because the pattern of a password often requires one character of each kind."""
 
 _IN_VAIN: Final = 60
-"""The number of repeated variants after which no more different texts are expected from a pattern."""
+"""After this number of consecutive variants without a new text, a pattern counts as exhausted."""
 
 _LONGEST: Final = 10_000
 """The maximum number of characters of a text that is made for a pattern."""

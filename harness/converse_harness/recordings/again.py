@@ -105,7 +105,7 @@ class _Renamed:
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
                 continue
-            # Each new id must have exactly one old id, and the reverse.
+            # Each new id must belong to exactly one old id, and each old id to exactly one new id.
             was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
             if (was, now) != (other, mine) or other in self._invented:
                 return False

@@ -209,7 +209,7 @@ def lines_told(found: Sequence[Difference]) -> Iterator[str]:
 
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
-    """Sentences about whether the other rules would play the nearest exchange."""
+    """Yield sentences about whether the other rules would play the nearest exchange."""
     is_next = state.rule != "order" and number == state.following
     if is_next and state.key("order", number) == key("order", asked):
         yield 'match="order" would play it: it is the next one.'

@@ -219,7 +219,7 @@ class SessionWriter:
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
-        number = call.number  # no reference to the call: the call refers to these functions
+        number = call.number  # keep no reference to the call, which refers to these functions
         # The result is computed again only after more data has arrived.
         read_at = lru_cache(maxsize=1)(lambda *_arrived: _forwarded(captured, number))
         call.answered.passed_on = lambda: read_at(captured.status, len(captured.pieces), captured.running)
@@ -271,7 +271,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines to write to a file. A line from before the first save is kept if the new line is equivalent."""
+        """Return the lines to write to a file. A line from before the first save is kept if the new line is equivalent."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -334,7 +334,7 @@ def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
 
 
 def _summary(reply: Reply) -> str:
-    """The summary of a reply. For a complete stream, this is the summary of its message, not the number of events."""
+    """Return a summary of a reply: for a complete stream the summary of its message, not the number of events."""
     if isinstance(reply.body, EventsBody):
         with suppress(StreamOrderError):  # an incomplete stream has no message
             whole = assemble(reply.body.events)

@@ -1,4 +1,4 @@
-"""Checks of the arguments that users pass to the methods of a Reply."""
+"""Check the arguments that users pass to the methods of a Reply."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
     `wait` is the number of seconds before the head is sent. `failure` is the failure that happens instead of a
-    response. `broken` is how the connection breaks after the last chunk. If `stale` is true, the connection stays open,
-    but is reset at the client's next request.
+    response. `broken` is the way in which the connection breaks after the last chunk. If `stale` is true, the
+    connection stays open, but is reset at the client's next request.
     """
 
     status: int

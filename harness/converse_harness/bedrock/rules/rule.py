@@ -108,7 +108,7 @@ LEVELS: Final[Mapping[RuleLevel, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Claude:
-    """The versions of Claude to which a rule applies: `since` and later, but earlier than `before`.
+    """The versions of Claude to which a rule applies: from `since` (inclusive) to `before` (exclusive).
 
     >>> "anthropic.claude-sonnet-4-5-20250929-v1:0" in Claude(since=(4, 5))
     True
