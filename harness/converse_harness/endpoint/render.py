@@ -377,7 +377,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """Return the number of events of the reply as a stream. Without pauses between events, return 1 to save time."""
+    """Return the number of stream events of the reply. If there is no pause between events, return 1 to save time."""
     return sum(1 for _ in reply.events(family_of(occasion.model))) if reply.pace.each else 1
 
 

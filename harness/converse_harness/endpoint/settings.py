@@ -12,7 +12,7 @@ from converse_harness.errors import Advice, ReplyError
 
 
 class Allowed(NamedTuple):
-    """The values that a setting allows: a function that tests a value, and the text for errors."""
+    """The rule for one setting: a function that tests a value, and a text for errors about the allowed values."""
 
     test: Callable[[Any], bool]
     said: str

@@ -271,7 +271,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """Return the lines to write to a file. A line from before the first save is kept if the new line is equivalent."""
+        """Return the lines to write to a file. Lines from before the first save replace equivalent new lines."""
         if self.exact:
             return lines
         if path not in self._replaced:
