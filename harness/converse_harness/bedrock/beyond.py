@@ -1,7 +1,8 @@
-"""A table of the points in which AWS's answers deviate from AWS's model. With it, recorded answers pass validation.
+"""A table of the points in which AWS's answers deviate from AWS's model. Validation uses the table to accept recorded
+answers.
 
-`validate` reads the whole table. The JSON codec reads only the rows of errors: it needs no rows for extra members,
-because it copies unknown members without a change.
+`validate` reads the whole table. The JSON codec reads only the rows of errors: the codec copies unknown members
+unchanged, so it needs no rows for extra members.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 
 class SeenIn(NamedTuple):
-    """A public source that shows a deviation: a repository, and the path of a file in the repository."""
+    """A file in a public repository that shows a deviation: the repository's name and the file's path."""
 
     repository: str
     path: str
@@ -130,6 +131,6 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ),
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
-"""All deviations, one per row. A row does no harm if the model of a newer botocore contains the same member or value.
+"""All deviations, one per row. A row has no effect if a newer botocore's model already contains the member or value.
 Source: validation of 378 recorded answers against botocore 1.44.5. The last two rows are not recorded: they are errors
 that AWS's gateway is known to send for a request that the gateway cannot route or parse."""

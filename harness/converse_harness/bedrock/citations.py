@@ -18,13 +18,14 @@ from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ReplyError
 
 Span = int | range
-"""The number of a unit (character, page, chunk or block), or a range of numbers. As in AWS's locations, the end of a
-range is exclusive."""
+"""The number of one unit (character, page, chunk or block), or a range of such numbers. The end of a range is
+exclusive, as in AWS's locations.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The units of one kind of location, and their numbers.
+    """The units of one kind of location, and how the units are numbered.
 
     `units` is the name of the units. `index` is the member of the location that contains the index of the cited source.
     `first` is the number of the first unit.

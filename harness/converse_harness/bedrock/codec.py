@@ -214,7 +214,7 @@ def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
                 )
                 + "}"
             )
-        except TypeError:  # a key is not a str
+        except TypeError:  # json.dumps sorts keys; it raises TypeError if a key is not a str
             return _document(value)
 
     return encode

@@ -50,14 +50,14 @@ def text_runs(text: str, family: Family) -> Iterator[list[str]]:
 
 
 def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a reasoning text lazily like `text_runs`, with the family's lengths for reasoning."""
+    """Cut a reasoning text into deltas as lazily as `text_runs`, with the family's lengths for reasoning."""
     return _runs(text, family.text if family.reasoning is None else family.reasoning)
 
 
 def ends_empty(family: Family, blocks: Sequence[Mapping[str, Any]], stop_reason: str) -> bool:
-    """Whether the family ends the last of these content blocks with an empty delta.
+    """Whether the family sends an empty delta at the end of an answer with these content blocks.
 
-    The block must be a non-empty text, and the stop reason one of the family's `ends_empty`.
+    This requires that the last block is a non-empty text and that the family's `ends_empty` contains the stop reason.
     """
     return stop_reason in family.ends_empty and bool(blocks) and bool(blocks[-1].get("text"))
 
@@ -101,7 +101,8 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
     """Yield the matches of `pattern.findall(text)` lazily, as one list for each window of the text.
 
     The last match of a window may continue past the window's end, so the next window starts with that match again. All
-    earlier matches are the same as in the whole text: these patterns look at most one character beyond a match.
+    earlier matches are equal to the matches in the whole text, because these patterns examine at most one character
+    after a match.
     """
     start, size = 0, _FIRST_WINDOW
     while start + size < len(text):
@@ -114,9 +115,9 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
 
 
 def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
-    """Join tokens into pieces whose lengths are as near to `lengths` as possible.
+    """Join tokens into pieces, so that the pieces' lengths are as close as possible to `lengths`.
 
-    After the last length, the lengths repeat.
+    After the last of the `lengths`, the first one is used again.
     """
     wanted = cycle(lengths)
     length = next(wanted)
@@ -134,7 +135,7 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
 
 
 def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
-    """Cut a text into pieces of these lengths; after the last length, the lengths repeat."""
+    """Cut a text into pieces with the given lengths; after the last length, the first length follows again."""
     wanted = cycle(lengths)
     start = 0
     while start < len(text):

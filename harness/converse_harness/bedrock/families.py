@@ -41,7 +41,7 @@ class Family:
     to both. `opens_empty`: each text begins with an empty delta. `ends_empty`: the stop reasons at which the answer's
     last text ends with an empty delta. `tool_json` is the whitespace in a tool input's JSON. `fragments` are the
     lengths of a tool input's fragments, for families that cut the input anywhere. `signs`: reasoning ends with a
-    signature, and without it the model refuses to be given the reasoning back.
+    signature, and the model refuses a request that returns the reasoning without the signature.
     """
 
     name: str
@@ -56,8 +56,9 @@ class Family:
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
-"""The family that sends one delta per word. It is used by `chunk()`, for models of unknown makers, and for replies that
-count events, such as `fails_after`."""
+"""The family that sends one delta per word. `chunk()`, models of unknown makers, and replies that count events, such as
+`fails_after`, use this family.
+"""
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
@@ -96,7 +97,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
 
 @lru_cache(512)
 def family_of(model_id: str) -> Family:
-    """The family of a model id, inference profile id or ARN; NEUTRAL if the model's maker is unknown.
+    """Return the family of a model id, inference profile id or ARN; NEUTRAL if the model's maker is unknown.
 
     >>> family_of("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0").name
     'nova'
@@ -111,7 +112,7 @@ OWN_WORDING: Final = "ours, similar to the recorded ones"
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """An error message and its source: recorded, reported by users, or our own wording if no message is known.
+    """An error message and its source. The message was recorded, was reported by users, or is our own wording.
 
     `where` names the public repository with the recording, or the issue with the report.
     """
@@ -145,7 +146,7 @@ THROTTLES: Final[Mapping[str, Wording]] = {
         "Too many tokens per day, please wait before trying again.", REPORTED, "minorun365/agent-book#29"
     ),
 }
-"""The messages of a ThrottlingException, by the exceeded quota."""
+"""Maps each exceeded quota to the message of the ThrottlingException."""
 
 OVERFLOWS: Final[Mapping[str, Overflow]] = {
     "input_too_long": Overflow(
@@ -191,7 +192,9 @@ OVERFLOWS: Final[Mapping[str, Overflow]] = {
         recognised_by=frozenset({"langchain-aws", "litellm"}),
     ),
 }
-"""Every known wording of a context overflow before the stream, by the name that `reply.context_overflow` takes."""
+"""The known messages for a context overflow that AWS sends instead of a stream. A key is an argument of
+`reply.context_overflow`.
+"""
 
 OVERFLOW_IN_STREAM: Final = Wording(
     "Mantle streaming error for requestId 5f2d6f0e-6b1c-4c1b-9a53-0e3f2f6a7b18: ErrorEvent { error: APIError { "
@@ -256,7 +259,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
         "The provided model identifier is invalid.", RECORDED, "open-telemetry/opentelemetry-python-contrib"
     ),
 }
-"""The default message of each error, used if a test gives no message."""
+"""The default message of each error. It applies if a test specifies no message."""
 
 
 def usual(name: str) -> str:

@@ -87,7 +87,7 @@ _TYPES: Final[Mapping[str, str]] = {
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Violation:
-    """Make the violation for a value of the wrong type; for None the text advises leaving the member out."""
+    """Make the violation for a value of the wrong type. For None, the text advises the user to leave the member out."""
     expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
@@ -95,7 +95,7 @@ def wrong_type(shape: str, type_name: str, value: object) -> Violation:
 
 
 def not_utf8(shape: str, value: str) -> Violation:
-    """Make the violation for a str that contains a lone surrogate (half of a character)."""
+    """Make the violation for a str that contains a lone surrogate, which UTF-8 cannot encode."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
     return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
 
@@ -179,7 +179,7 @@ def shown(value: object) -> str:
         return f"{len(value)} bytes"
     try:
         return _BRIEF.repr(value)
-    except ValueError:  # an int with more digits than Python prints
+    except ValueError:  # repr() raises this for an int with more digits than Python's limit
         return "a huge number"
 
 
@@ -220,7 +220,7 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a number in JSON: a finite float, or an int that a float can hold. A bool is no number."""
+    """Whether a value is a number in JSON: a finite float, or an int that a float can hold. A bool is not a number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:

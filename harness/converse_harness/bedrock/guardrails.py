@@ -103,14 +103,17 @@ BLOCKED_MESSAGE: Final = "Sorry, the model cannot answer this question."
 """The AWS console's default for both messages (blocked input, blocked output) of a guardrail."""
 
 UNNAMED_GUARDRAIL: Final = "gr0000000000"
-"""The placeholder id of a guardrail that a reply does not name; the id in the request's guardrailConfig replaces it."""
+"""The placeholder for a guardrail's id that a reply does not specify. The id in the request's guardrailConfig replaces
+it.
+"""
 
 VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""The number of input characters in every assessment of an input. The number comes from a recorded answer. The real
-number is not used, because a reply is written before its request is known."""
+"""The number of input characters in every assessment of an input, taken from a recorded answer. The real number is
+unknown, because a test creates the reply before the request arrives.
+"""
 
 _UNIT: Final = 1000
 """Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
@@ -125,7 +128,8 @@ _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
 
 
 def actions(policy: Policy) -> tuple[str, ...]:
-    """The actions that the policy can take, from AWS's model; empty if the policy only reports. Raises NotInModel.
+    """Return the actions that the policy can take, from AWS's model; empty if it only reports. Raises NotInModel for an
+    unknown policy.
 
     >>> actions(POLICIES["pii"])
     ('ANONYMIZED', 'BLOCKED', 'NONE')
@@ -154,7 +158,7 @@ def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
-    """The policies with at least one finding in the assessment.
+    """Return the policies with at least one finding in the assessment.
 
     >>> [policy.counter for policy in policies_in(found(POLICIES["topic"]))]
     ['topicPolicyUnits']
@@ -188,7 +192,7 @@ def done(assessment: Mapping[str, Any]) -> set[str]:
 
 
 def reason(assessment: Mapping[str, Any]) -> str:
-    """The `actionReason` text for one assessment."""
+    """Return the `actionReason` text for one assessment."""
     happened = done(assessment)
     return REASONS[max(happened & REASONS.keys(), key=list(REASONS).index, default="NONE")]
 
@@ -205,7 +209,7 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
     """Return the GuardrailUsage of one side (input or output).
 
-    Each policy with a finding in any of the assessments counts the whole text of the side.
+    The usage of each policy with a finding in any of the assessments is the length of the side's whole text.
     """
     used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
@@ -280,7 +284,7 @@ def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _MASK: Final = re.compile(r"\{([^{}]+)\}")
-"""A mask in a text: the type of the personal data, or the name of the regular expression, in braces."""
+"""Matches a mask in a text: the type of the personal data, or the name of the regular expression, in braces."""
 
 _EXAMPLES: Final[Mapping[str, str]] = {
     "ADDRESS": "Zürich",
@@ -289,11 +293,11 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "PHONE": "+41 44 668 18 00",
     "URL": "https://example.com",
 }
-"""An invented original text for each type of personal data."""
+"""Maps each type of personal data to an invented example."""
 
 
 def unmasked(text: str) -> str:
-    """Replace the masks of a text by invented originals.
+    """Return the text with invented original texts in place of the masks.
 
     >>> unmasked("I am {NAME}, booking {Booking}.")
     'I am Ada Lovelace, booking Booking.'
@@ -302,9 +306,9 @@ def unmasked(text: str) -> str:
 
 
 def masks(text: str, original: str) -> list[tuple[str, str]]:
-    """The masks of a text, each with the original text that it replaced.
+    """Return each mask of a text together with the original text that the mask replaced.
 
-    Raises ReplyError if there is no mask, or if the texts differ in more than the masks.
+    Raises ReplyError if there is no mask, or if the two texts differ outside the masks.
 
     >>> masks("I live in {ADDRESS}.", "I live in Rome.")
     [('ADDRESS', 'Rome')]

@@ -1,8 +1,8 @@
 """The table of the whole model ids that AWS listed, with the names of models and providers.
 
-The table of models has globs of ids; here are ids that a request can have. Source: the answers of ListFoundationModels
-and ListInferenceProfiles in us-east-1 on 2026-09-27, as public source code has them; models with text, without those
-that Converse does not take. Other regions have other models.
+The table in `models.py` contains globs that match ids; this table contains the whole ids. Source: the answers of
+ListFoundationModels and ListInferenceProfiles in us-east-1 on 2026-09-27, copied from public source code. The table
+contains only models that generate text and support Converse. Other regions offer other models.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Final, Literal, NamedTuple
 from converse_harness.bedrock.models import standing
 
 InferenceType = Literal["ON_DEMAND", "INFERENCE_PROFILE"]
-"""Whether a model is asked by its own id, or by the id of an inference profile, such as one with the prefix `us.`."""
+"""Which id a request must contain: the model's own id, or the id of an inference profile (for example with prefix
+`us.`).
+"""
 
 
 class ListedModel(NamedTuple):
-    """A model as AWS listed it: its whole id, its name, and how it is asked."""
+    """A model in AWS's list: its whole id, its name, and the kinds of id that requests may use (`inference`)."""
 
     id: str
     name: str
@@ -46,11 +48,13 @@ PROVIDERS: Final = {
     "xai": "xAI",
     "zai": "Z.AI",
 }
-"""Maps the first part of a model id to the provider's name, from the same answers."""
+"""Maps the first part of a model id to the provider's name. Source: the answers that are listed above."""
 
 
 def provider_of(model_id: str) -> str:
-    """Return the name of the provider of a model id without a region prefix; of an unknown one, the id's first part.
+    """Return the provider's name for a model id without a region prefix.
+
+    For an unknown provider, return the id's first part.
 
     >>> provider_of("mistral.devstral-2-123b"), provider_of("cohere.command-r-v1:0")
     ('Mistral AI', 'cohere')
@@ -60,7 +64,7 @@ def provider_of(model_id: str) -> str:
 
 
 def listed_models() -> Iterator[ListedModel]:
-    """Yield the listed models, without those of which the table of models has the day of their end of life."""
+    """Yield the listed models, except those whose row in the table MODELS contains a day of retirement."""
     for each in _LISTED:
         row = standing(each.id).model
         if row is not None and row.converses and not row.retired:
@@ -68,7 +72,7 @@ def listed_models() -> Iterator[ListedModel]:
 
 
 def listed_model(model_id: str) -> ListedModel | None:
-    """Return the row of a whole model id without a region prefix; None if the table has none.
+    """Return the row of a whole model id without a region prefix; None if the table has no such row.
 
     >>> listed_model("amazon.nova-2-lite-v1:0").inference
     ('INFERENCE_PROFILE',)

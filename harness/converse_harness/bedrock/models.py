@@ -76,7 +76,7 @@ class Model:
 
     @property
     def example(self) -> str:
-        """The common prefix of the model's ids, as an example of an id."""
+        """The common prefix of the model's ids, which messages show as an example."""
         return self.ids.partition("*")[0]
 
 
@@ -204,8 +204,8 @@ Sources:
 * Caches: an earlier version of the prompt caching page for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova; the model card
   for Nova 2 Lite. Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
   cache writes of 1,322 tokens are recorded. docs/cache.md describes the other facts about caches.
-* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. Recorded requests with tools had 280 to 520
-  tokens more than their texts have, with Nova 350 to 560, with Nova 2 Lite 860.
+* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. Recorded requests with tools
+  counted more tokens than their texts: 280 to 520 more for Claude, 350 to 560 for Nova, 860 for Nova 2 Lite.
 * `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916, 2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss
   20B a trial in public source code (2026); for other Claude models the limit of Anthropic's own API
   (Effect-TS/effect#7129, 2026-08-07).
@@ -230,7 +230,7 @@ _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us
 
 
 def bare(model_id: str) -> str:
-    """A model id without an ARN around it and without the region prefix of an inference profile.
+    """Return a model id without the rest of its ARN and without the region prefix of an inference profile.
 
     >>> bare("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0")
     'amazon.nova-lite-v1:0'
@@ -276,8 +276,9 @@ _VERSION: Final = re.compile(r"(?:-?[a-z]+)*-?v?([0-9]{1,2})(?:[-.]([0-9]{1,2})(
 
 
 _OPEN: Final = frozenset({"claude"})
-"""Lines whose models have several names: for example, `claude-fable` and `claude-opus` are names of the line `claude`.
-For an id with an unknown name, `_last_before` searches the rows of all names."""
+"""Lines that contain models with several names; for example, the line `claude` contains `claude-fable` and
+`claude-opus`. For an id with an unknown name, `_last_before` searches the rows of all names.
+"""
 
 
 def _last_before(name: str) -> Model | None:
@@ -308,7 +309,7 @@ def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
 
 @lru_cache(512)
 def cut_as(model_id: str) -> str:
-    """The name of the family whose chunking a model's answers use.
+    """Return the name of the family whose chunking a model's answers use.
 
     >>> cut_as("amazon.titan-text-lite-v1"), cut_as("my-model")
     ('titan', 'neutral')

@@ -57,7 +57,7 @@ class Operation(Protocol):
     has_event_stream_output: bool
 
     def get_event_stream_output(self) -> Shape:
-        """The union of the events and exceptions that the operation can stream."""
+        """Return the union of the events and exceptions that the operation can stream."""
         ...
 
 
@@ -72,7 +72,7 @@ class ErrorShape:
 
 
 def botocore_version() -> str:
-    """The version of the installed botocore, `1.44.5` for instance."""
+    """Return the version of the installed botocore, `1.44.5` for instance."""
     version: str = _botocore("").__version__
     return version
 
@@ -102,7 +102,7 @@ def has_member(shape_name: str, member_name: str) -> bool:
 
 @cache
 def shape(name: str) -> Shape:
-    """A shape of the model by its name. Raises NotInModel.
+    """Return the model's shape with this name. Raises NotInModel if there is none.
 
     >>> shape("StopReason").type_name
     'string'
@@ -114,12 +114,12 @@ def shape(name: str) -> Shape:
 
 
 def body_shape(name: str) -> Shape:
-    """Return a shape by its name, or for an ExtraError of BEYOND_MODEL the shape of its body. Raises NotInModel."""
+    """Return a shape by its name, or the shape of the body for an ExtraError. Raises NotInModel for an unknown name."""
     return shape(_EXTRA_ERROR_BODIES.get(name, name))
 
 
 def member(shape_name: str, member_name: str) -> Shape:
-    """The shape of a structure's member. Raises NotInModel.
+    """Return the shape of a structure's member. Raises NotInModel if the structure or the member is unknown.
 
     >>> member("ConverseResponse", "usage").name
     'TokenUsage'
@@ -132,7 +132,7 @@ def member(shape_name: str, member_name: str) -> Shape:
 
 @cache
 def operation(name: str) -> Operation:
-    """An operation of the model by its name. Raises NotInModel.
+    """Return the model's operation with this name. Raises NotInModel if there is none.
 
     >>> operation("Converse").http["requestUri"]
     '/model/{modelId}/converse'
@@ -145,7 +145,7 @@ def operation(name: str) -> Operation:
 
 @cache
 def operations() -> tuple[str, ...]:
-    """The names of all operations in the model."""
+    """Return the names of all operations in the model."""
     return tuple(service().operation_names)
 
 
@@ -173,7 +173,7 @@ def service_of(operation_name: str) -> str | None:
 
 
 def method_of(operation_name: str) -> str:
-    """The name of boto3's client method for an operation.
+    """Return the name of boto3's client method for an operation.
 
     >>> method_of("RetrieveAndGenerate")
     'retrieve_and_generate'
@@ -183,8 +183,9 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """Yield the names of the Bedrock services. All names after the first two need a search of botocore's data, which
-    takes some milliseconds.
+    """Yield the names of the Bedrock services.
+
+    Only the names after the first two need a search of botocore's data, which takes some milliseconds.
     """
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
@@ -192,7 +193,7 @@ def _services() -> Iterator[str]:
 
 @cache
 def enum(shape_name: str) -> tuple[str, ...]:
-    """The values that the model allows for a string shape; empty if the shape is not an enum. Raises NotInModel.
+    """Return the values of an enum; empty for another string shape. Raises NotInModel for an unknown shape.
 
     >>> enum("ConversationRole")[:2]
     ('user', 'assistant')
@@ -202,7 +203,7 @@ def enum(shape_name: str) -> tuple[str, ...]:
 
 @cache
 def errors(operation_name: str) -> Mapping[str, ErrorShape]:
-    """The errors of an operation in the model, by name. Raises NotInModel.
+    """Return the errors of an operation in the model, by name. Raises NotInModel for an unknown operation.
 
     >>> errors("Converse")["ModelTimeoutException"].status
     408
@@ -222,7 +223,7 @@ def all_errors() -> Mapping[str, ErrorShape]:
 
 @cache
 def stream_events() -> tuple[str, ...]:
-    """The events that ConverseStream can send, without exceptions, in the model's order.
+    """Return the events that ConverseStream can send, without exceptions, in the model's order.
 
     >>> stream_events()[0]
     'messageStart'
@@ -232,7 +233,7 @@ def stream_events() -> tuple[str, ...]:
 
 @cache
 def stream_exceptions() -> Mapping[str, ErrorShape]:
-    """The exceptions that ConverseStream can send as a frame, by `:exception-type`.
+    """Return the exceptions that ConverseStream can send as a frame, by `:exception-type`.
 
     >>> stream_exceptions()["throttlingException"].name
     'ThrottlingException'
@@ -241,7 +242,7 @@ def stream_exceptions() -> Mapping[str, ErrorShape]:
 
 
 def stream_shape(member_name: str) -> str:
-    """The shape of the payload of a stream event or exception, by the event's type name. Raises NotInModel.
+    """Return the name of the payload's shape for a stream event or exception. Raises NotInModel for an unknown name.
 
     >>> stream_shape("contentBlockDelta")
     'ContentBlockDeltaEvent'
@@ -262,7 +263,7 @@ def is_union(shape: Shape) -> bool:
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The most similar known name, ignoring case; None if no name is similar."""
+    """Return the most similar known name, ignoring case; None if no name is similar."""
     by_lower = {each.lower(): each for each in known}
     close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     return by_lower[close[0]] if close else None
@@ -281,7 +282,7 @@ def _botocore(module: str) -> Any:
 
 
 def _loader() -> Any:
-    """A loader of the models that botocore ships; models in the user's home are not read."""
+    """Return a loader of the models that botocore ships; models in the user's home are not read."""
     loaders = _botocore(".loaders")
     return loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
 

@@ -20,7 +20,7 @@ class ShapeWalk(dict[str, _Function], ABC):
     def __missing__(self, shape_name: str) -> _Function:
         fresh: dict[str, _Function] = {}
         found = self._function(body_shape(shape_name), fresh)
-        # The functions are stored only now, when all are complete: another thread must not get an incomplete one.
+        # The functions are stored only when all are complete, so that another thread never gets an incomplete function.
         self.update({**fresh, shape_name: found})
         return found
 

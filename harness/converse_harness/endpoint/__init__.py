@@ -50,7 +50,7 @@ _SOCKETS: Final = ("server", "asgi")
 """The transports that push chunks to the client."""
 
 _REPLACED: Final = "again"
-"""The place of a reply that `Replacing` gave."""
+"""The `place` of each reply that a Replacing returned."""
 
 _TIME_TO_LEAVE: Final = 1.0
 """The seconds that a socket client has to disconnect at the point at which the recorded client disconnected."""
@@ -128,10 +128,11 @@ class Endpoint:
         self.blocks: list[ExpectedRefusal] = []
         """All blocks that `Fake.refuses` made."""
         self.asked: RuleRequest | None = None
-        """The latest request that was held to the rules."""
+        """The latest request that was checked against the rules."""
         self.transport: Transport | None = transport
         self.replacing: Replacing | None = None
-        """Replaces replies while a test runs once more; None in the test's own run, except to observe."""
+        """Replaces replies while a test runs a second time. In the first run, None or only an observer.
+        """
         self.on_ended: Callable[[Call], None] | None = None
         """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
         self.check(*replies)
@@ -166,7 +167,7 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Choose the reply for a call from the script.
+        """Choose the reply to a call from the script.
 
         Return None if the script has no reply for the call. A call that Bedrock would refuse gets a reply only from a
         recording, unless `rules` is "warn" or "off".
@@ -194,7 +195,7 @@ class Endpoint:
         return slot
 
     def _chosen_again(self, replacing: Replacing, call: Call, *, refused: bool) -> Slot | None:
-        """Return the slot that answers a call of a test that runs once more."""
+        """Return the slot that answers a call while the test runs a second time."""
         if call.operation not in SCRIPTED:
             return self.script.choose(call, refused=refused)
         again = None if refused else replacing.again(call)
@@ -218,7 +219,7 @@ class Endpoint:
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
 
-        If `slot` is None, it is a default answer or an error.
+        If `slot` is None, the answer is a default answer or an error.
         """
         try:
             response = self._respond(call, slot)
@@ -243,7 +244,7 @@ class Endpoint:
         return self.script.runs_functions
 
     def _request_id(self, call: Call) -> str:
-        """The request id for an answer that does not come from the script."""
+        """Return the request id for an answer that does not come from the script."""
         return Occasion(self.seed, "", call).request_id
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
@@ -279,7 +280,7 @@ class Endpoint:
             return response
         reply = _computed(result, slot)
         refusal = call.answered.refusal
-        if refusal is not None and isinstance(reply.body, ErrorBody):  # a recording has Bedrock's own refusal
+        if refusal is not None and isinstance(reply.body, ErrorBody):  # a recorded refusal: its message counts
             message = str(reply.body.members.get("message", ""))
             is_expected(self.expected, call, refusal._replace(message=message))
         if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
@@ -287,7 +288,7 @@ class Endpoint:
         return self._render(call, reply, slot.place)
 
     def _by_default(self, call: Call) -> HttpResponse:
-        """Answer a call for which the test has no answer left: without one of ours, it is an unexpected call."""
+        """Answer a call for which no slot is left: with the fake's own answer, or as an unexpected call."""
         own = None if self.script.ran_out(call) else self._own_answer(call)
         if own is not None:
             return own
@@ -300,7 +301,7 @@ class Endpoint:
         return self._refused(call, str(problem).partition("\n")[0], error)
 
     def _own_answer(self, call: Call) -> HttpResponse | None:
-        """The fake's own answer of an operation; None if it has none."""
+        """Return the fake's own answer to a call; None if the fake has no answer for this operation."""
         if call.operation == "CountTokens":
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
@@ -358,8 +359,8 @@ def _computed(result: object, slot: Slot) -> Reply:
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
     """Return the JSON object of the request and None, or {} and the message of a SerializationException.
 
-    The wording of the message is ours, since no recording has Bedrock's own. For an operation that is not scripted, a
-    body that is not a JSON object is accepted and counts as {}.
+    The wording of the message is ours, because no recording contains Bedrock's wording. For an operation that is not
+    scripted, a body that is not a JSON object is accepted and counts as {}.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

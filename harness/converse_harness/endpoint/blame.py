@@ -1,4 +1,4 @@
-"""Add to an error whose function raised it: a reply function or a predicate of the user, and where it was given."""
+"""Add a note to an error: which function of the user (a reply or a predicate) raised it, and the function's line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from converse_harness.user_lines import UserLine, raising_line
 
 
 def blame(error: Exception, what: str, line: UserLine | None, doing: str) -> None:
-    """Add a note to an error: `what` raised or returned it, at which line it was given, and what it was doing.
+    """Add a note to an error. `what` is the function that raised it, `line` is its place, `doing` is its task.
 
     >>> error = KeyError("foo")
     >>> blame(error, "the function given to always()", UserLine("test_x.py", 12), "it answered call 1")
@@ -25,6 +25,6 @@ def blame(error: Exception, what: str, line: UserLine | None, doing: str) -> Non
 
 
 def in_short(error: Exception, call: Call) -> str:
-    """Return the type and the text of an error, with what `blame` added about this call."""
+    """Return the type and the text of an error, with the notes about this call that `blame` added."""
     notes = [note for note in getattr(error, "__notes__", ()) if note.endswith(f" call {call.number}")]
     return ", ".join([f"{type(error).__name__}: {error}", *notes])

@@ -79,7 +79,7 @@ class PromptUse:
 
 
 def use_of(call: Call) -> PromptUse | None:
-    """The cache use of a call; None if the request or the model uses no cache."""
+    """Return the cache use of a call; None if the request or the model uses no cache."""
     return cast("PromptUse | None", call.answered.prompt)
 
 
@@ -142,7 +142,7 @@ class PromptCache:
         """Drop all calls up to the call with this number, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
-                use.source = None  # otherwise each use would keep the previous one in memory
+                use.source = None  # without this, each use would keep the use before it in memory
                 use.prefixes = {}
         self.uses = [use for use in self.uses if use.call.number > number]
         self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}

@@ -80,9 +80,9 @@ class Answered:
     status: int = 0
     reply: Reply | None = None
     output: OperationOutput | None = None
-    """The scripted answer if it is no Reply but the output of another operation than Converse."""
+    """The scripted answer if it is an output (of an operation other than Converse) and not a Reply."""
     error: str = ""
-    """The error that was raised in place of an answer: by a function of the user, or because of what it returned."""
+    """The error that replaced the answer. A function of the user raised it, or returned something invalid."""
     line: UserLine | None = None
     """The line of the user's code at which the answer was scripted; None if it is not known."""
     response: Response | None = None
@@ -94,11 +94,12 @@ class Answered:
     prompt: object = None
     """The PromptUse of the call; `use_of` returns it."""
     cache: Callable[[Call], CacheUse] | None = None
-    """Computes `Call.cache`."""
+    """The function that computes the value of `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
     """Returns `Call.parent`. The field is None until the parent has been looked up."""
     differs: Callable[[], str] | None = None
-    """For a recorded answer to an unequal request: returns where the requests differ; empty if only ids do."""
+    """For a recorded answer, if the recorded request is another one: returns the places that differ, except ids.
+    """
     passed_on: Callable[[], ForwardedCall] | None = None
     """For a forwarded call: returns the part of the real answer that the client has received."""
 
@@ -157,7 +158,10 @@ class Call:
     @cached_property
     def attempt(self) -> int:
         """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
-        for name, value in self.request.headers:  # `self.headers` would keep a dict in memory for each call
+        for (
+            name,
+            value,
+        ) in self.request.headers:  # `self.headers` would stay in memory for each call
             if name.lower() == "amz-sdk-request":
                 match = re.search(r"attempt=(\d+)", value)
                 return int(match[1]) if match else 1
@@ -221,7 +225,7 @@ class Call:
 
     @property
     def turn(self) -> int:
-        """The number of the requested answer in its conversation, from 1: one more than the answers in the messages."""
+        """The number of the requested answer in its conversation: 1 plus the number of answers in the messages."""
         # The turn is needed before the first byte of every answer. Therefore the roles are read from the JSON body; its
         # conversion to `params` may be slow.
         whole = self.operation in SCRIPTED
@@ -274,9 +278,10 @@ class Call:
 
     @property
     def parent(self) -> Call | None:
-        """The call that this call continues. Its answer is the last of this fake's answers in the messages.
+        """The call that this call continues: the call whose answer is this fake's last answer in the messages.
 
-        None for the first call of a conversation, if `history` is "off", and if the fake no longer keeps the parent.
+        The value is None for the first call of a conversation, if `history` is "off", or if the fake has dropped the
+        parent.
         """
         return self.answered.parent() if self.answered.parent is not None else None
 

@@ -33,7 +33,7 @@ class UsedTool(str):
     call: Call | None
 
     def __new__(cls, name: str, input: Any, result: Mapping[str, Any], call: Call | None = None) -> UsedTool:
-        """Make the name of a tool with its input and its toolResult."""
+        """Create a str with the tool's name, and with the input and the toolResult as attributes."""
         made = super().__new__(cls, name)
         made.input, made.content, made.call = input, list(result.get("content", ())), call
         made.failed = result.get("status") == "error"
@@ -43,9 +43,9 @@ class UsedTool(str):
 class Calls(Sequence[Call]):
     """The calls that asked a model for an answer, those of Converse and ConverseStream, in the order of their arrival.
 
-    Each retry is a separate Call. `all` contains the calls of every operation, `of("CountTokens")` those of one. A
-    slice is a Calls as well. Two Calls, or a Calls and a list, are equal if they contain the same calls. A Calls does
-    not grow: `fake.calls` returns a new one.
+    Each retry is a separate Call. `all` contains the calls of every operation, `of("CountTokens")` the calls of one
+    operation. A slice is also a Calls. Two Calls, or a Calls and a list, are equal if they contain the same calls. A
+    Calls does not grow: `fake.calls` returns a new one.
 
     >>> from converse_harness import fake_converse
     >>> with fake_converse() as fake:
@@ -59,7 +59,7 @@ class Calls(Sequence[Call]):
     def __init__(self, every: Iterable[Call] = (), *, only: Sequence[str] | None = SCRIPTED) -> None:
         self._every = tuple(every)
         self._of = only[0] if only is not None and only is not SCRIPTED else None
-        """The only operation whose calls these are; None for others."""
+        """The operation of these calls, for the result of `of`; otherwise None."""
         self._calls = self._every if only is None else tuple([call for call in self._every if call.operation in only])
 
     @property
@@ -165,9 +165,9 @@ def _operations() -> list[str]:
 def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
     """Yield the tools whose results came back.
 
-    A toolUse counts as often as the fake has sent its id. So a request that repeats a result, after an error for
-    instance, adds nothing, and two conversations with the same answers are both counted. An id that the fake did not
-    send, in messages that a test wrote, counts once.
+    A result counts as often as the fake has sent its toolUseId. So a result that a request repeats (for example after
+    an error) is not counted again, but in two conversations with the same answers both results are counted. An id in
+    messages that a test wrote, which the fake never sent, counts once.
     """
     sent: Counter[str] = Counter()
     counted: Counter[str] = Counter()

@@ -102,7 +102,7 @@ _NEAR: Final = 4000
 
 
 def changed_answer(call: Call, change: HistoryChange) -> str:
-    """The message about one change to an earlier answer."""
+    """Return the message about one change to an earlier answer."""
     first = HISTORY_CHANGES[change.kind].words.format(name=change.name, number=change.number)
     was, now = _apart(change.was, change.now)
     at = f"messages[{change.message}]"
@@ -120,7 +120,7 @@ KEEP_ANSWERS: Final = Advice(
     f'{_KEEP}@pytest.mark.converse(history="off").   More: converse-harness docs conversation',
     f'{_KEEP}open the fake with "history": "off".   More: converse-harness docs conversation',
 )
-"""What to do about a changed answer."""
+"""The advice about a changed answer."""
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
@@ -136,5 +136,5 @@ def _apart(was: str, now: str) -> tuple[str, str]:
 
 
 def common_length(one: str, other: str) -> int:
-    """The number of characters at the beginning that are equal in both texts."""
+    """Return the number of characters at the beginning that are equal in both texts."""
     return len(commonprefix((one, other)))  # noqa: RUF071 - characters, not parts of paths

@@ -52,7 +52,7 @@ _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operation with its own kind of answer. A scripted reply answers it only where the operation is named.
+    """An operation with its own kind of answer. A reply answers the operation only if the script names the operation.
 
     `answers` returns whether a reply can answer the operation; `otherwise` is the advice if the reply cannot.
     """
@@ -95,7 +95,7 @@ _OTHERS: Final = Named(
 
 
 def is_async(function: object) -> bool:
-    """Whether a function, or an object that is called as one, is async; nobody awaits what it returns."""
+    """Whether a function or another callable is async, so that its result would have to be awaited."""
     called = getattr(function, "__call__", None)  # noqa: B004 - the method itself, not whether there is one
     return any(map(iscoroutinefunction, (function, called))) or any(map(isasyncgenfunction, (function, called)))
 
@@ -172,7 +172,7 @@ class Condition:
             raise
 
     def misses(self, call: Call) -> list[str]:
-        """The reasons why the call does not match, one phrase per failing part; empty if the call matches."""
+        """Return the reasons why the call does not match, one phrase per failing part; empty if the call matches."""
         found: list[str] = []
         for name in (*_PATTERNS, *_EXACT):
             if name in self._tests and not self._tests[name](call):
@@ -184,9 +184,9 @@ class Condition:
         return found
 
     def _glob_advice(self, name: str, value: object) -> str:
-        """What to write if a glob nearly matches: it must match the whole text, and capitals count; empty otherwise.
+        """Advice for a glob that nearly matches (a part of the text, or with other capitals); empty for all others.
 
-        An operation is no glob.
+        For an operation, the advice is to write one exact name.
         """
         wanted = getattr(self, name)
         if name == "operation":

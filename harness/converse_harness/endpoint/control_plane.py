@@ -1,7 +1,7 @@
-"""Answer operations of Bedrock's control plane from the table of models: what models there are, and one of them.
+"""Answer operations of Bedrock's control plane from the table of models: list the models, or describe one of them.
 
-The answers contain what the tables know, and no member beyond. The list has the whole ids of `bedrock/listed.py`. The
-form is from AWS's model, and the names and inference types are as AWS listed them.
+The answers contain only members whose values are in the tables. The list contains the ids in `bedrock/listed.py`, with
+the names and inference types that AWS listed. The form of the answers comes from AWS's model.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Output = Mapping[str, Any]
 
 
 def known_answer(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Return the output of an operation of the control plane; None if the table of models does not have the answer.
+    """Return the output for a call of the control plane; None if the table of models does not contain the answer.
 
-    `models` is the setting of this name: what stands behind ids such as ARNs.
+    `models` is the setting with this name; it maps ids such as ARNs to the ids of models.
     """
     answers = ANSWERS.get(call.operation or "")
     return None if answers is None else answers(call, models)
 
 
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
-    """List the models whose whole ids are known, that Converse takes, and that are not at the end of their life."""
+    """List the models with known whole ids that support Converse and have not reached the end of their life."""
     del models
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
@@ -59,7 +59,7 @@ _FILTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "byOutputModality": ("TEXT",),
     "byProvider": (),
 }
-"""The filters that the table can answer, with the values for which it has models; any value, if none is given."""
+"""Maps each supported filter to the values for which the table has models; an empty tuple means every value."""
 
 
 def _unanswered_filter(asked: Mapping[str, str]) -> tuple[str, str] | None:
@@ -70,7 +70,7 @@ def _unanswered_filter(asked: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def why_unknown(call: Call) -> str | None:
-    """Return the reason why the table of models does not have the answer; None for an operation that it never has.
+    """Return the reason why the table of models has no answer to a call; None for an operation that it never answers.
 
     The reason is the rest of a sentence that begins with the operation and `is not answered: `.
     """
@@ -97,7 +97,7 @@ def _get_model(call: Call, models: Mapping[str, str]) -> Output | None:
 
 
 def _described(model_id: str, name: str) -> dict[str, Any]:
-    """Return what is known of a model; `name` is its name if the listed models do not have it."""
+    """Return the known facts about a model as members of the output. `name` is used if the model is not listed."""
     listed = listed_model(model_id)
     return {
         "modelArn": _model_arn(model_id, _REGION),
@@ -119,7 +119,7 @@ def _model_arn(model_id: str, region: str) -> str:
 
 
 def _get_profile(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Describe the profile of a region, such as `us.`, or one for which the setting `models` has the model."""
+    """Describe an inference profile that has a region prefix such as `us.`, or that the setting `models` contains."""
     asked = call.path_params["inferenceProfileIdentifier"]
     profile = asked.rpartition("/")[2]
     model = stands_for(models, asked)

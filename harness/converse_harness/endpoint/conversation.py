@@ -142,7 +142,7 @@ class Conversation:
         return history, turns
 
     def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
-        """The fake's answers that a turn contains, in the order of their calls."""
+        """Return the fake's answers that a turn contains, in the order of their calls."""
         found: dict[int, _Found] = {}
         blocks = turn.blocks
         for use_id in uses_of(blocks):
@@ -150,7 +150,7 @@ class Conversation:
                 sure = len(use_id) >= _SURE and len(given) == 1
                 one = self._chosen(given, history, turn, before, sure=sure)
                 if len(given) > 1 and not _has_uses(turn, one.answer):
-                    one = one._replace(sure=False)  # an id shared by several answers identifies none of them
+                    one = one._replace(sure=False)  # an id that several answers share does not identify an answer
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}

@@ -1,4 +1,4 @@
-"""ExpectedRefusal: a block of a test in which Bedrock refuses a request, and which fails if it does not."""
+"""ExpectedRefusal: a `with` block of a test that fails unless Bedrock would refuse a request in the block."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MORE: Final = "   More: converse-harness docs rules expected-refusals"
 
 
 class _Endpoint(Protocol):
-    """What a block needs of its Endpoint."""
+    """The attributes of an Endpoint that a block uses."""
 
     rules: RuleLevel
     calls: list[Call]
@@ -35,11 +35,12 @@ class _Endpoint(Protocol):
 
 
 class ExpectedRefusal:
-    """A context manager, made by `Fake.refuses`: in its block a request that breaks one rule is expected.
+    """A context manager, created by `Fake.refuses`, that expects a request in its block to break a rule.
 
-    After the block, or in it, `refusals` are the refusals with Bedrock's messages, and `calls` the refused calls, in
-    the order of their arrival; `refusal` and `call` are the first of them. Leaving the block raises NotRefused if there
-    is none. An exception that the client raises leaves the block as it is.
+    `refusals` are the refusals with Bedrock's messages, `calls` are the refused calls, both in the order of arrival.
+    `refusal` and `call` are the first of each. All can be read in the block and after it. At the end of the block,
+    NotRefused is raised if there was no refusal. An exception that the client raises passes through the block
+    unchanged.
     """
 
     def __init__(self, endpoint: _Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
@@ -77,14 +78,14 @@ class ExpectedRefusal:
         return self.calls[0]
 
     def takes(self, call: Call, refusal: Refusal) -> bool:
-        """Whether this refusal is expected; if so, keep it. The Endpoint calls this for each refusal in the block."""
+        """Whether the block expects this refusal; if so, store it. The Endpoint passes each refusal in the block."""
         if refusal.rule.name != self.rule.name or not self._matches(refusal.message):
             return False
         self._taken.append((call, refusal))
         return True
 
     def misses(self, call: Call, refusal: Refusal, problem: RefusedRequest) -> None:
-        """Keep a refusal that no block expects, for the message: its text does not match, or its rule is another."""
+        """Store a refusal with an unexpected text or rule, so that the message of NotRefused can list the refusal."""
         self._missed.append((call, refusal, problem))
 
     def __enter__(self) -> Self:
@@ -107,7 +108,7 @@ class ExpectedRefusal:
         same = [each for each in self._missed if each[1].rule.name == self.rule.name]
         reported = same or self._missed
         text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
-        for _, _, problem in reported:  # this error reports them
+        for _, _, problem in reported:  # NotRefused reports these problems
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
         raise NotRefused(mask(text)) from error
@@ -156,7 +157,7 @@ class ExpectedRefusal:
 def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
     """Return the block that expects a refusal by the rule of this name. Raises ReplyError for a wrong argument.
 
-    A rule that never refuses a request at the Endpoint's level is wrong too.
+    A rule that never refuses a request at the Endpoint's level is a wrong argument, too.
     """
     given = cast("object", name)  # tests are user code
     if not isinstance(given, str) or given not in BY_NAME:
@@ -207,5 +208,5 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
 
 
 def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
-    """Whether a block that is open expects a refusal; of several blocks that do, the newest keeps it."""
+    """Whether an open block expects a refusal. If several do, the newest of these blocks stores the refusal."""
     return any(each.takes(call, refusal) for each in reversed(expected))

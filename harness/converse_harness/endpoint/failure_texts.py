@@ -104,23 +104,23 @@ _NOT_OVER_HTTP: Final = (
     "The control API scripts only errors of other operations, in a `when` with the operation. For an answer give the "
     f"client of that operation a double of its own, or another endpoint.{_IN_JSON}"
 )
-"""The advice for an operation whose output only Python can give."""
+"""The advice to a user of the control API for an operation whose output can be scripted only in Python."""
 
 _GUARDRAIL_OVER_HTTP: Final = (
     'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
     f'{{"guardrail_blocked": true}}.{_IN_JSON}'
 )
-"""The advice for one call of ApplyGuardrail more than replies."""
+"""The advice if ApplyGuardrail is called more often than the script has replies."""
 
 _NOT_IN_THE_TABLE: Final = (
     "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
     f"operation a double of its own, or another endpoint.{_IN_JSON}"
 )
-"""The advice for an operation of which only Python can answer what the table of models cannot."""
+"""The advice to a user of the control API for a call of the control plane that the table of models cannot answer."""
 
 
 def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
-    """The error for a call that has no reply."""
+    """Return the error for a call that has no reply."""
     missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
@@ -143,7 +143,7 @@ def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
 
 
 def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> UnexpectedCall:
-    """Return the error for a call of another operation than Converse, of which every answer is used or does not fit."""
+    """Return the error for a call of an operation other than Converse if no unused answer in the script fits."""
     if any(slot.used_by for slot in slots):
         first = f"call {call.number}, {call.operation}, has no answer left."
     else:
@@ -211,7 +211,7 @@ def _evidence(call: Call, refusal: Refusal) -> str:
 
 
 def unknown_operation(call: Call) -> UnexpectedCall:
-    """The error for a call of an operation that is not scripted, with advice on how to answer the operation."""
+    """Return the error for a call of an operation that is not scripted, with advice on how to answer the operation."""
     if call.operation is None:
         text = mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
@@ -241,7 +241,7 @@ def unknown_operation(call: Call) -> UnexpectedCall:
 
 
 def _near_path(target: str) -> str:
-    """Return a sentence on a path that is nearly that of an operation; else nothing."""
+    """Return a sentence about the operation with a similar path; empty if no path is similar."""
     if target.startswith("//"):
         end = 'the endpoint that the client was given ends in "/"'
         return f"The path begins with two slashes: {end}. Use the address as it is.\n"
@@ -252,7 +252,7 @@ def _near_path(target: str) -> str:
 
 
 def recorded_no_further(call: Call) -> UnexpectedCall:
-    """The error for a client that continues to read at the point where the recorded client disconnected."""
+    """Return the error for a client that continues to read at the point where the recorded client disconnected."""
     return UnexpectedCall(
         mask(
             f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
@@ -263,7 +263,7 @@ def recorded_no_further(call: Call) -> UnexpectedCall:
 
 
 def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> UnusedReplies:
-    """The error for replies that no call used."""
+    """Return the error for replies that no call used."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
@@ -271,7 +271,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
-    """The error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
+    """Return the error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
     told = [
         f"{queue.condition}{_at(queue.condition.line)} has no reply, so it does nothing. Write .script(...) or "
         ".always(...) behind it."
@@ -301,7 +301,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """Return one line about the calls that the fake no longer keeps; an empty list if the fake keeps all calls."""
+    """Return a line about the calls that the fake has dropped; an empty list if it has kept all calls."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []

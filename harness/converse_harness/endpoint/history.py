@@ -154,7 +154,7 @@ class TurnReader:
     parts: Sequence[str] = ()
 
     def changes(self) -> list[HistoryChange]:
-        """All changes to the answer."""
+        """Return all changes that the turn makes to the answer."""
         return [*self._changed_uses(), *self._changed_texts(), *self._changed_thoughts()]
 
     def _change(self, kind: HistoryChangeKind, name: str, was: str, now: str) -> HistoryChange:
@@ -273,27 +273,27 @@ def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenA
 
 
 def content_of(message: Message) -> Sequence[Block]:
-    """The content blocks of a message."""
+    """Return the content blocks of a message."""
     return cast("Sequence[Block]", message.get("content", ()))
 
 
 def members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
-    """The values of all blocks of one kind."""
+    """Return the values of all blocks of one kind."""
     return (block[kind] for block in blocks if kind in block)
 
 
 def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
-    """The ToolUseBlocks among some blocks, by id."""
+    """Return the ToolUseBlocks among some blocks, by id."""
     return {str(use.get("toolUseId")): use for use in members(blocks, "toolUse")}
 
 
 def texts_of(blocks: Iterable[Block]) -> list[str]:
-    """The stripped texts of some blocks; blank texts are left out."""
+    """Return the stripped texts of some blocks; blank texts are left out."""
     return [text for block in blocks if (text := str(block.get("text", "")).strip())]
 
 
 def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
-    """The reasoning blocks among some blocks, without blank ones."""
+    """Return the reasoning blocks among some blocks, without blank ones."""
     found: list[GivenThought] = []
     for reasoning in members(blocks, "reasoningContent"):
         said: Mapping[str, Any] = reasoning.get("reasoningText", {})
@@ -304,7 +304,7 @@ def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
 
 
 def squeezed(text: str) -> str:
-    """A text without any white space."""
+    """Return a text without any white space."""
     return "".join(text.split())
 
 
@@ -319,7 +319,7 @@ def likeness(one: str, other: str) -> float:
 
 
 def _in_ascii(text: str) -> str:
-    """A text with ASCII quotation marks, dashes and dots."""
+    """Return a text with ASCII quotation marks, dashes and dots."""
     return text.translate(_PUNCTUATION)
 
 

@@ -1,4 +1,4 @@
-"""The manner of a model's answers, beside cuts and usage: which reasoning has no text. Reruns of tests use it."""
+"""The content that some models omit from answers: the text of reasoning. The second run of a test uses this module."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from converse_harness.reply.reply import Reply
 _OMITS_REASONING: Final = Claude(since=(4, 7))
 """The models that send signed reasoning without its text, unless the request asks for a summary.
 
-Source: reported by users (strands-agents/harness-sdk#2704), as in the case `reasoning_omitted`.
+Source: a report by users (strands-agents/harness-sdk#2704). The case `reasoning_omitted` has the same source.
 """
 
 
 def has_manner(reply: Reply) -> bool:
-    """Whether anything in an answer depends on the model: not so of errors, recorded bytes, and exact events."""
+    """Whether an answer depends on the model. Errors, recorded bytes and exact events do not depend on it."""
     return reply.recorded is None and isinstance(reply.body, MessageBody)
 
 
 def in_manner_of(model_id: str, reply: Reply, request: Mapping[str, Any]) -> Reply:
-    """Return the reply with the content that the model sends; the reply itself if nothing is different.
+    """Return the reply with the content that the model would send; the same object if the content does not change.
 
     `request` is the body of the request. Reasoning that has a signature loses its text if the model omits the text by
     default. Cuts and usage keys are not part of a Reply: the Renderer takes them from the model.

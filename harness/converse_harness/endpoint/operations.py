@@ -25,7 +25,7 @@ class Route(NamedTuple):
 
 
 def route(request: Request) -> Route | None:
-    """The Bedrock Runtime operation of a request, by method and path; None if there is none.
+    """Return the Bedrock Runtime operation of a request, by method and path; None if there is none.
 
     The path is matched before it is decoded: an ARN in the path contains `%2F`, and a decoded `/` would split the ARN.
 
@@ -37,7 +37,7 @@ def route(request: Request) -> Route | None:
 
 
 def control_route(request: Request) -> Route | None:
-    """The control plane operation of a request, by method and path; None if there is none.
+    """Return the control plane operation of a request, by method and path; None if there is none.
 
     >>> from converse_harness.stream.http import Request
     >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
@@ -48,12 +48,12 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """The labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
+    """Return the labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # the control plane's model is large, and rarely needed
+    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # loads the large control plane only if needed
         for _, pattern, name in _paths(service):
             if name == operation:
                 return tuple(pattern.groupindex)
@@ -99,7 +99,7 @@ def can_apply(reply: Reply) -> bool:
 def applied(reply: Reply | None, call: Call) -> str:
     """Return the JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
-    The findings are the reply's findings for the output, or if there are none, its findings for the input. The
+    The findings are the reply's findings for the output; without these, they are its findings for the input. The
     character count and the guardrail come from the request. Source: AWS's model and guide, since there is no recording
     of ApplyGuardrail.
     """
@@ -148,6 +148,6 @@ def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, A
 
 
 def _characters(content: object) -> int:
-    """The length of the request's text in characters; malformed content counts as empty."""
+    """Return the length of the request's text in characters; malformed content counts as empty."""
     texts = [member_of(block, "text", "text") for block in objects_of(content)]
     return sum(len(text) for text in texts if isinstance(text, str))

@@ -1,4 +1,4 @@
-"""The answers of operations other than Converse and ConverseStream: what may answer them, and how it is sent."""
+"""Answers to operations other than Converse and ConverseStream: check the scripted answers and build the responses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import HttpResponse, json_response
 
 Handler: TypeAlias = Callable[[Call], Reply | OperationOutput | Mapping[str, Any]]
-"""A function that answers calls of an operation: it returns the members of the output, or a Reply that is an error."""
+"""A function that answers a call of an operation. It returns the members of the output, or a Reply that is an error."""
 
 Answer: TypeAlias = Reply | OperationOutput | Mapping[str, Any] | Handler
-"""What answers an operation: the members of its output, a Reply that is an error, or a function that returns these."""
+"""A scripted answer to an operation: the members of its output, a Reply that is an error, or a Handler."""
 
 ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
 """The services whose operations can be answered."""
@@ -54,9 +54,10 @@ def no_handler(operation: str) -> str | None:
 
 
 def check_operation(operation: object, by: str, otherwise: str = "") -> None:
-    """Raise ReplyError unless the operation can be answered; its text begins with `by`.
+    """Raise ReplyError unless the operation can be answered.
 
-    `otherwise` is what is allowed, in the words of the control API.
+    `by` is the beginning of the error's text, `otherwise` is
+    the control API's text about what is allowed.
     """
     if not isinstance(operation, str):
         raise ReplyError(by, Advice('an operation is given by its name, as "InvokeModel".', otherwise))
@@ -72,7 +73,7 @@ def check_operation(operation: object, by: str, otherwise: str = "") -> None:
 def check_output(operation: str, members: Mapping[str, Any]) -> None:
     """Raise ReplyError unless the members fit AWS's model of the operation's output.
 
-    Those of the control plane are not checked: a test needs few of their required members.
+    Outputs of the control plane are not checked, because a test needs only a few of their required members.
     """
     if operation in bedrock.operations():
         bedrock.check(bedrock.operation(operation).output_shape.name, members, root=operation)

@@ -70,7 +70,7 @@ _SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
-    """The blocks of the request that the model receives, without the cachePoints."""
+    """Return the blocks of the request that the model receives, without the cachePoints."""
     return [each for each in cached_blocks(use.call.body, use.caching) if "cachePoint" not in each.block]
 
 
@@ -97,13 +97,13 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
 
 
 def _sends(use: PromptUse, block: PromptBlock) -> bool:
-    """Whether the messages of the request contain the block; the model may not receive it."""
+    """Whether the request's messages contain the block, even if the model does not receive the block."""
     messages = use.call.body.get("messages", ())
     return any(block.block in message.get("content", ()) for message in messages)
 
 
 def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
-    """The first setting in which two requests differ."""
+    """Return the first setting in which two requests differ."""
     was, now = settings_of(earlier.call.body), settings_of(use.call.body)
     for path in sorted({*was, *now}):
         if path == IMAGES and was[path] != now[path]:

@@ -51,7 +51,7 @@ class Prompt:
     static: int
 
     def common(self, other: Prompt) -> int:
-        """The number of blocks at the beginning that are equal in both prompts."""
+        """Return the number of blocks at the beginning that are equal in both prompts."""
         shorter = range(min(len(self.ends), len(other.ends)))
         return bisect_left(shorter, 1, key=lambda n: self.ends[n] != other.ends[n]) - 1
 
@@ -152,7 +152,7 @@ def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def image_path(body: Mapping[str, Any]) -> str | None:
-    """The path of the first block that is an image or a tool result with an image; None if there is none."""
+    """Return the path of the first block that is an image or a tool result with an image; None if there is none."""
     return next((each.path for each in _blocks(body) if _shows(each.block)), None)
 
 

@@ -1,7 +1,7 @@
-"""Rehearsal: what the rules would refuse of a request if its model id were another one.
+"""Rehearsal: find the rules that would refuse a recorded or made request if its model id were another one.
 
-A target is a model with the model ids that it replaces, as users write it: `[PATTERN=]MODEL`. A request is held to the
-same rules as a call, with the other model id. `endpoint/rehearsal_report.py` has the texts.
+A target is a model together with the model ids that it replaces; users write it as `[PATTERN=]MODEL`. Each request is
+checked with the rules for calls, but with the target's model id. `endpoint/rehearsal_report.py` builds the report.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from converse_harness.errors import ReplyError
 from converse_harness.json_values import object_of
 
 ALL: Final = "all"
-"""The name that stands for the newest model of each line of models that the table of models has."""
+"""The name for all targets: the newest model of each line in the table of models."""
 
 
 _OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
-"""The rules that look at additional model request fields."""
+"""The rules that read additional model request fields."""
 
 
 class RehearsalTarget(NamedTuple):
-    """A model as which requests are rehearsed.
+    """A model whose rules are applied to requests in a rehearsal.
 
-    `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that is
-    asked most often. `stands_for` is the model behind `model` if a setting names one, otherwise `model`. `of_all`: the
+    `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that most
+    requests contain. `stands_for` is the model behind `model` if a setting names one, otherwise `model`. `of_all`: the
     target comes from `all`.
     """
 
@@ -40,17 +40,17 @@ class RehearsalTarget(NamedTuple):
 
     @property
     def standing(self) -> Standing:
-        """The row of the table of models; rows are missing for models of which nothing is known."""
+        """The row of the target's model in the table of models; unknown models have no row."""
         return standing(self.stands_for)
 
     @property
     def known(self) -> bool:
-        """Whether the table of models has a row for the model; if not, nothing is claimed of it."""
+        """Whether the table of models has a row for the model. If not, the rehearsal has no result for the target."""
         return self.standing.model is not None
 
     @property
     def about(self) -> str:
-        """What a reader must know of the model's row, in brackets; empty if there is nothing.
+        """A remark about the model's row, in brackets; empty if no remark is needed.
 
         >>> target_of("us.anthropic.claude-opus-9").about
         ' (rules inferred from Claude Opus 5.5)'
@@ -70,9 +70,9 @@ class RehearsalTarget(NamedTuple):
         return not self.pattern or fnmatchcase(model_id, self.pattern)
 
     def refusals(self, asked: RuleRequest, level: RuleLevel = "default", *, but: Iterable[str] = ()) -> list[Refusal]:
-        """The refusal by each rule that a request breaks if it goes to this model; Bedrock sends only the first.
+        """Return a Refusal for each rule that the request would break with this model; Bedrock sends only the first.
 
-        `but` are names of rules that are not asked. Of a model without a row nothing is claimed: the list is empty.
+        `but` are the names of rules to ignore. For a model without a row in the table, the list is empty.
 
         >>> body = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], "inferenceConfig": {"temperature": 0}}
         >>> asked = RuleRequest("Converse", "us.anthropic.claude-sonnet-4-5", body)
@@ -82,7 +82,7 @@ class RehearsalTarget(NamedTuple):
         if not self.known:
             return []
         if self.of_all:
-            level = "default"  # the model id is not whole, which is refused at the strict level
+            level = "default"  # the strict level refuses the target's incomplete model id
         return [
             each
             for each in refusals_of(asked.of_model(self.model, self.stands_for), level)
@@ -90,7 +90,7 @@ class RehearsalTarget(NamedTuple):
         ]
 
     def unjudged_fields(self, asked: RuleRequest) -> list[str]:
-        """The names of the additional model request fields that no rule for this model looks at.
+        """Return the names of the request's additional model request fields that no rule for this model reads.
 
         >>> asked = RuleRequest("Converse", "m", {"additionalModelRequestFields": {"thinking": {}, "top_k": 5}})
         >>> target_of("us.anthropic.claude-opus-5").unjudged_fields(asked)
@@ -124,7 +124,7 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTa
 
 
 def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) -> list[RehearsalTarget]:
-    """Read targets, each once; `all` and `PATTERN=all` become one target for each line of models. Raises ReplyError."""
+    """Read targets without duplicates; `all` and `PATTERN=all` become one target per line of models."""
     found: dict[RehearsalTarget, None] = {}
     for text in texts:
         before, _, after = (part.strip() for part in text.rpartition("="))
@@ -138,7 +138,7 @@ def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) ->
 
 
 def newest_models() -> Iterator[Model]:
-    """Yield the newest row of each line of models that Converse reaches and whose end of life is not known."""
+    """Yield the newest row of each line of models that supports Converse and has no day of retirement."""
     newest: dict[tuple[str, str], Model] = {}
     for row in MODELS:
         known = newest.get((row.maker, row.line))
@@ -148,7 +148,7 @@ def newest_models() -> Iterator[Model]:
 
 
 def unknown_target(target: RehearsalTarget) -> str:
-    """The message for a model of which nothing is claimed, because the table of models has no row for it."""
+    """Return the message for a target without a result, because the table of models has no row for its model."""
     makers = ", ".join(dict.fromkeys(row.maker for row in MODELS))
     return (
         f"{target.model}: nothing is claimed, because no row of the table of models has this model. Rows are known for "
@@ -158,21 +158,22 @@ def unknown_target(target: RehearsalTarget) -> str:
 
 
 def own_rules(asked: RuleRequest) -> frozenset[str]:
-    """The names of the rules that refuse a request as it is.
+    """Return the names of the rules that refuse a request with its own model id.
 
-    Bedrock accepted some requests that a rule refuses: the recording of an answer is worth more than the rule.
+    For a recorded request this may happen
+    although Bedrock accepted it; such a rule must then be ignored.
     """
     return frozenset(each.rule.name for each in refusals_of(asked))
 
 
 def witness_of(rule: str) -> str:
-    """The newest observation of a rule; if there is none, the reason why the rule is there."""
+    """Return the newest observation of a rule as text; if there is none, the rule's remark."""
     found = BY_NAME[rule]
     return str(found.witnesses[-1]) if found.witnesses else found.remark
 
 
 def _problem_of_id(model_id: str) -> str:
-    """Why AWS's model does not allow a model id; empty if it does."""
+    """Return the reason why AWS's model does not allow a model id; empty for an allowed id."""
     for violation in bedrock.validate("ConverseRequest", {"modelId": model_id, "messages": []}):
         if "modelId" in violation.steps:
             return f"{model_id!r} is no model id"

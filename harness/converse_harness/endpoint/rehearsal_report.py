@@ -1,4 +1,4 @@
-"""The result of a rehearsal: what each test, or each recording, asked, and the lines that report what is refused."""
+"""The result of a rehearsal: the requests of each test or recording, and the lines of the report about refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_REHEARSED: Final = (
 )
 
 LeftOut = Literal["", "refused", "off", "stale"]
-"""Why something is left out, as a key of `_REASONS`; "" if it is not."""
+"""The reason why a test or recording is left out, as a key of `_REASONS`; "" if it is not left out."""
 
 _REASONS: Final[Mapping[LeftOut, str]] = {
     "refused": "{} with a request that is refused as it is",
@@ -25,7 +25,7 @@ _REASONS: Final[Mapping[LeftOut, str]] = {
 }
 
 _ROWS: Final = 50
-"""The maximum number of rows for a model, unless all are asked for."""
+"""The maximum number of rows for a model, unless the user wants all rows."""
 
 _MESSAGE: Final = 64
 """The maximum number of characters of Bedrock's message in a row; the list of rules has the whole message."""
@@ -33,13 +33,13 @@ _MESSAGE: Final = 64
 _NUMBERS: Final = 3
 _IDS: Final = 3
 _FIELDS: Final = 5
-"""The maximum numbers of calls in a row, and of model ids and of fields in a line."""
+"""The maximum numbers of calls in one row (_NUMBERS), of model ids (_IDS) and of fields (_FIELDS) in one line."""
 
 
 class RefusedCall(NamedTuple):
-    """One rule for which a target refuses a request; `line` is the place in the user's code that asked.
+    """One rule by which a target refuses a request; `line` is the line of the user's code that made the call.
 
-    `target` is the index of the target, `number` that of the call in its fake or recording, from 1.
+    `target` is the index of the target, `number` the number of the call in its fake or recording, from 1.
     """
 
     target: int
@@ -52,9 +52,9 @@ class RefusedCall(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """The requests of one test, or of one recording, to one model id; `targets` are the indexes of those that match.
+    """The requests of one test or recording to one model id; `targets` are the indexes of the matching targets.
 
-    `unjudged` has the names of additional model request fields that no rule looks at, each with a target's index.
+    `unjudged` are the additional model request fields that no rule reads: pairs of a target's index and a name.
     """
 
     requests: int = 0
@@ -64,7 +64,7 @@ class Asked:
 
 
 class ReportLine(NamedTuple):
-    """A line of the report; `accepted` is None unless the line is a model's result."""
+    """A line of the report. `accepted` is True or False if the line is the result for a target, otherwise None."""
 
     text: str
     accepted: bool | None = None
@@ -79,7 +79,7 @@ def _nothing_more(_: int, __: Collection[str]) -> Iterable[ReportLine]:
 
 
 class _Result(NamedTuple):
-    """The result for one target: the ids that it replaces with their requests, all tests, and the refused ones."""
+    """The result for one target: the numbers of requests by replaced model id, the tests, and the refused calls."""
 
     ids: Mapping[str, int]
     tests: int
@@ -88,10 +88,10 @@ class _Result(NamedTuple):
 
 @dataclass
 class RehearsalReport:
-    """What was asked so far, by the name of a test or recording and by model id.
+    """The requests so far, by the name of a test or recording and by model id.
 
-    `unit` is the noun for what has a name, `part` the noun for what may be left out. `more` returns the lines that
-    follow those about a target that the user has named.
+    `unit` is the noun for one entry ("test" or "recording"), `part` the noun for a part that may be left out. `more`
+    returns the lines that follow the lines about a target. It is called only for targets that the user has named.
     """
 
     targets: Sequence[RehearsalTarget]
@@ -102,7 +102,7 @@ class RehearsalReport:
     more: OfTarget = _nothing_more
 
     def add(self, name: str, asked: Mapping[str, Asked], left_out: LeftOut = "") -> None:
-        """Add a test or recording; a later one of the same name replaces it."""
+        """Add a test or recording. It replaces an earlier one with the same name."""
         self.asked.pop(name, None)
         self.left_out.pop(name, None)
         if left_out:
@@ -116,14 +116,14 @@ class RehearsalReport:
         return any(self._result(index, target).refused for index, target in enumerate(self.targets))
 
     def replaced(self, index: int) -> Collection[str]:
-        """The model ids that the target with this index replaces."""
+        """Return the model ids that the target with this index replaces."""
         return self._result(index, self.targets[index]).ids.keys()
 
     def lines(self, *, full: bool = False) -> Iterator[ReportLine]:
-        """Yield the lines of the report; `full`: with all rows."""
+        """Yield the lines of the report; if `full` is true, without a limit on the rows."""
         rules: dict[str, str] = {}
         patterns: set[str] = set()
-        """The patterns of targets from `all` so far."""
+        """The patterns of the targets from `all` that were reported so far."""
         for index, target in enumerate(self.targets):
             result = self._result(index, target)
             if not target.of_all:
@@ -145,7 +145,7 @@ class RehearsalReport:
         yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
 
     def _unjudged(self) -> str:
-        """The additional model request fields that were sent and that no rule for the target looks at, with a comma."""
+        """Return the sent additional model request fields that no rule for the target reads, joined by commas."""
         names = sorted(
             {
                 name
@@ -176,7 +176,7 @@ class RehearsalReport:
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
     def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
-        """The line with the number of tests that a target would accept; for a target from `all`, also the rules."""
+        """Return the line with the number of tests that a target accepts; for a target from `all`, with the rules."""
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
@@ -191,7 +191,7 @@ class RehearsalReport:
         return ReportLine(f"{title}{text}", accepted=not result.refused)
 
     def _replaced(self, target: RehearsalTarget, result: _Result) -> Iterator[ReportLine]:
-        """Yield a line with the model ids that a target replaces, and those that it does not."""
+        """Yield a line with the model ids that a target replaces, and the ids that it does not replace."""
         others = {name: count for name, count in self._ids().items() if name not in result.ids}
         if result.ids:
             why = "" if target.pattern else ", the id asked most often"
@@ -212,7 +212,7 @@ class RehearsalReport:
             ids = dict([*ids.items()][:1])
         refused: dict[str, Sequence[RefusedCall]] = {}
         tests = 0
-        for name, asked in sorted(self.asked.items()):  # the workers of xdist report in no fixed order
+        for name, asked in sorted(self.asked.items()):  # the workers of xdist report in any order
             of_ids = [asked[each] for each in ids if each in asked]
             tests += bool(of_ids)
             calls = [call for each in of_ids for call in each.refused if call.target == index]
@@ -221,9 +221,9 @@ class RehearsalReport:
         return _Result(ids, tests, refused)
 
     def _ids(self, index: int | None = None) -> Mapping[str, int]:
-        """The number of requests for each model id, or for each that a target matches; the largest number comes first.
+        """Return the number of requests for each model id (or each id that a target matches), the largest number first.
 
-        Whether a target matches an id was decided where the id was not yet masked.
+        The targets were matched earlier, before secrets in the ids were masked.
         """
         counts: Counter[str] = Counter()
         for asked in self.asked.values():
@@ -238,13 +238,13 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _listed(ids: Mapping[str, int]) -> str:
-    """Model ids with their numbers of requests, at most a few."""
+    """Return the first model ids with their numbers of requests, and the number of further ids, as text."""
     shown = [f"{name} ({_counted(count, 'request')})" for name, count in [*ids.items()][:_IDS]]
     return ", ".join([*shown, *([f"{len(ids) - _IDS} more"] if len(ids) > _IDS else [])])
 
 
 def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each rule and line of code: the test, the calls, the rule, Bedrock's words, the line."""
+    """Yield a row for each rule and line of code: the test, the calls, the rule, Bedrock's message, the line."""
     groups: dict[tuple[str, str], list[RefusedCall]] = {}
     for call in sorted(calls, key=lambda each: each.number):
         groups.setdefault((call.rule, call.line), []).append(call)
@@ -267,7 +267,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _witnesses(rules: Mapping[str, str]) -> Iterable[ReportLine]:
-    """Yield the rules that refuse something, each with one of Bedrock's messages and with the newest witness."""
+    """Yield a line for each rule that refuses a request, with one of Bedrock's messages and the newest witness."""
     if rules:
         yield ReportLine("Bedrock's words, and who saw them last:")
         for rule, message in sorted(rules.items()):

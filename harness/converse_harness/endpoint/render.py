@@ -64,7 +64,7 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 class Occasion:
     """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call.
 
-    `model` is the id of the model in whose manner the answer is cut, and whose usage keys it has.
+    `model` is the id of the model that determines how the answer is cut and which keys its usage has.
     """
 
     seed: int
@@ -211,7 +211,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """Yield a stream with an order fault, including its metadata. If the reply has a failure, it ends the stream."""
+    """Yield a stream with an order fault, including its metadata. A failure in the reply ends the stream."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
@@ -232,7 +232,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
     """Return the body of an HTTP error in the recorded form.
 
-    It contains only the members of the error: `message` is in lower case, and there is no `__type`.
+    The body contains only the members of the error: the key `message` is in lower case, and there is no key `__type`.
     """
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
@@ -377,7 +377,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """Return the number of events of the reply as a stream. Without pauses between events, return 1 to save time."""
+    """Return the number of stream events of the reply. If there is no pause between events, return 1 to save time."""
     return sum(1 for _ in reply.events(family_of(occasion.model))) if reply.pace.each else 1
 
 

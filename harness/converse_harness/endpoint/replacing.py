@@ -10,23 +10,23 @@ from converse_harness.reply.reply import Reply
 
 
 class Replacing(Protocol):
-    """Sees every reply of Converse and ConverseStream before it is sent, and may replace it. Any thread may call it."""
+    """An object that may replace replies of Converse and ConverseStream before they are sent. Threads may share it."""
 
     lenient: bool
     """Whether replies may stay unused, because a replaced reply may end the client's work early."""
 
     def again(self, call: Call) -> Reply | None:
-        """Return a reply that answers this call in place of the script; None if the script answers it."""
+        """Return a reply that answers this call in place of the script; None if the script must answer the call."""
         ...
 
     def beyond(self, call: Call, *, refused: bool) -> Reply | None:
-        """Return a reply to a call that the script does not answer; None if it is unexpected or to be `refused`."""
+        """Return a reply to a call that the script does not answer; None if the call must fail, e.g. if refused."""
         ...
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
-        """Return the reply to send in place of `reply`, which the script chose; `reply` itself changes nothing."""
+        """Return the reply to send in place of the scripted `reply`, or `reply` itself to change nothing."""
         ...
 
     def answers_as(self, call: Call) -> str:
-        """Return the id of the model in whose manner a call is answered; rules still ask the call's own model."""
+        """Return the id of the model that determines the form of the answer. Rules still use the call's own model."""
         ...

@@ -1,4 +1,4 @@
-"""What a script takes as replies, and the errors for what it does not take."""
+"""The values that a script accepts as replies, and the errors for all other values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converse_harness.reply.output import OperationOutput, output
 from converse_harness.reply.reply import Reply
 
 Answering = Reply | Callable[[Call], Reply]
-"""A Reply, or a function that computes one from the call."""
+"""A Reply, or a function that computes a Reply from the call."""
 
 
 class Situation(Protocol):
@@ -30,17 +30,18 @@ class Situation(Protocol):
 
 
 Responder = Answering | Situation
-"""What a script takes: a reply, a function of the call that returns one, or a Case, which stands for its replies."""
+"""A value that a script accepts: a Reply, a function of the call that returns one, or a Case, which contains replies.
+"""
 
 _FUNCTIONS: Final = "converse_harness.reply"
-"""The functions of this package make replies, so none of them is a function of the call."""
+"""The package whose functions create replies. A user may have forgotten to call such a function."""
 
 _CASE_NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
-"""Matches a text that is likely the name of a case. The catalogue itself stands above this module."""
+"""Matches a text that is likely the name of a case. This module must not import the catalogue of cases."""
 
 
 def each_reply(responders: Iterable[object]) -> Iterator[object]:
-    """Yield the responders, with the replies of a Case in its place; other values are yielded as they are."""
+    """Yield the responders. In place of a Case, yield its replies; yield other values unchanged."""
     for responder in responders:
         several = None if callable(responder) or isinstance(responder, Reply) else getattr(responder, "replies", None)
         if isinstance(several, tuple):
@@ -50,7 +51,7 @@ def each_reply(responders: Iterable[object]) -> Iterator[object]:
 
 
 def check_answers(operation: str, answers: Iterable[object], before: str) -> list[object]:
-    """Return what answers an operation other than Converse: outputs, replies and functions; an output for each mapping.
+    """Return the answers to an operation other than Converse: each mapping becomes an output, other answers stay.
 
     Raises ReplyError, with `before` at the start of its text, for any other value, and for an output or a reply that
     does not fit the operation.
@@ -121,15 +122,15 @@ def _instead(given: object) -> str:
 
 
 def check_some(responders: Sequence[object], by: str) -> None:
-    """Raise ReplyError if there is no responder; `by` is the name of the function that got none."""
+    """Raise ReplyError if there is no responder; `by` is the name of the function that was called without one."""
     if not responders:
         raise ReplyError(f'{by}: it needs a reply, as {by.removesuffix(")")}reply.text("...")).')
 
 
 def check_endless(responders: Iterable[object], by: str) -> None:
-    """Raise ReplyError unless there is one reply, without a number of uses, as `always` needs it.
+    """Raise ReplyError unless there is exactly one reply, and it has no number of uses; `always` requires this.
 
-    `by` is the name of the function that got them, with which the error begins; it may be empty.
+    `by` is the name of the called function, with which the error begins; it may be empty.
     """
     responders, start = [*responders], f"{by}: " if by else ""
     if len(responders) != 1:

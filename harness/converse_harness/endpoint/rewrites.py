@@ -17,7 +17,7 @@ from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
 _LISTED: Final = 3
-"""A message lists at most this number of rewrites; the others are only counted."""
+"""A message lists at most this number of rewrites, and the number of further rewrites."""
 
 _COMPARED: Final = 20
 """A call is compared with at most this number of earlier calls to the same model, from any conversation."""
@@ -200,7 +200,7 @@ class _Compared(NamedTuple):
     """The comparison of a call with an earlier call whose cached prefix the call should have read.
 
     `end` is the number of blocks of the longest prefix that the earlier call had cached. `common` is the number of
-    equal blocks at the start of both prompts. At most `most` tokens count as written again.
+    equal blocks at the start of both prompts. `most` is the maximum number of tokens that count as written again.
     """
 
     earlier: PromptUse

@@ -75,7 +75,7 @@ class Slot:
         return not isinstance(self.source, Reply | Deferred | OperationOutput)
 
     def blame(self, error: Exception, call: Call) -> None:
-        """Add to an error that answering a call raised that the user's function is its source, if it is one."""
+        """Add a note to an error raised while a call was answered, if the responder is a function of the user."""
         if self.is_function and not isinstance(self.source, Improvised):
             given = f"given to {self.by}" if self.by else "given"
             name = getattr(self.source, "__name__", "")
@@ -84,7 +84,7 @@ class Slot:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the responder may give an output or a message; false for a Reply that is an error."""
+        """Whether the responder may return an output or a message; false for a Reply that is an error."""
         return not isinstance(self.source, Reply) or not (
             isinstance(self.source.body, ErrorBody) or self.source.no_answer
         )
@@ -129,7 +129,7 @@ class Queue:
     condition: Condition | None = None
     slots: list[Slot] = field(default_factory=list[Slot])
     title: str = ""
-    """What stands before the replies of the queue in messages; empty for the condition."""
+    """The text before the queue's replies in messages; if it is empty, messages show the condition."""
     was_filled: bool = field(default=False, init=False)
     """Whether responders were ever given."""
     _functions: int = field(default=0, init=False, repr=False)
@@ -141,9 +141,9 @@ class Queue:
     def add(self, responders: Iterable[object], *, endless: bool = False, by: str = "") -> list[Slot]:
         """Check the responders, append them, and return their slots.
 
-        If `endless` is true, any number of calls may use the only responder. `by` is the name of the function that got
-        them. Raises ReplyError for a value that is neither a Reply nor a function, for a Reply that cannot answer the
-        queue's calls, and for an endless one that has a number of uses.
+        If `endless` is true, any number of calls may use the only responder. `by` is the name of the function to which
+        the user passed the responders. Raises ReplyError for a value that is neither a Reply nor a function, for a
+        Reply that cannot answer the queue's calls, and for an endless Reply with a number of uses.
         """
         added: list[Slot] = []
         before = f"{by}: " if by else ""
@@ -227,9 +227,10 @@ class Script:
         self.ordered = Queue("script")
         self.fallback = Queue(_FALLBACK, title=_FALLBACK)
         self.ended = 0
-        """The number of replies whose `with` block ended; they answer no more calls."""
+        """The number of replies whose `with` block has ended. Such replies do not answer calls any more."""
         self.operations: dict[str, tuple[Queue, Queue]] = {}
-        """The queues of `on_operation` for each operation: answers in order, and the one for all other calls."""
+        """The two queues of `on_operation` for each operation: answers in order, and the function for all other calls.
+        """
 
     def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
         """Return the slot that answers this call, and mark the slot as used; None if no slot answers.
@@ -269,7 +270,7 @@ class Script:
         return queue
 
     def on_operation(self, name: str, answers: Sequence[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
-        """Add answers of an operation other than Converse, in order; a single function answers all other calls.
+        """Add answers to an operation other than Converse, in order. A single function answers all other calls.
 
         Raises ReplyError as `Queue.add` does.
         """
@@ -289,9 +290,10 @@ class Script:
         return [queue for queue in self._queues if queue.slots and queue.operation in _named(name)]
 
     def ran_out(self, call: Call) -> bool:
-        """Whether an answer of the test's own fits a call for which no slot is left.
+        """Whether the test scripted an answer for such a call, but all slots are exhausted.
 
-        Scripted errors do not count: after them the fake's own answer of CountTokens, for instance, is right.
+        Scripted errors do not count. After such errors, the fake may answer the operation itself, for example
+        CountTokens.
         """
         return any(
             any(slot.is_answer for slot in queue.slots) and (queue.condition is None or queue.condition.meets(call))
@@ -321,7 +323,7 @@ class Script:
 
 
 def _named(operation: str | None) -> Sequence[str | None]:
-    """What `Queue.operation` is of the queues that may answer calls of this operation."""
+    """Return the values of `Queue.operation` for the queues that may answer calls of this operation."""
     return (None,) if operation in SCRIPTED else () if operation is None else (operation,)
 
 
@@ -348,7 +350,7 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 
 
 def scripted_in_short(script: Script) -> list[str]:
-    """Return how many replies are scripted and left, and what else the script has; an empty list if it is empty."""
+    """Return the numbers of scripted and unused replies and of the script's other parts; [] for an empty script."""
     beside = [script.fallback, *(queue for both in script.operations.values() for queue in both)]
     slots = [slot for queue, slot in script.slots() if queue not in beside]
     uses = [slot.uses or 1 for slot in slots]

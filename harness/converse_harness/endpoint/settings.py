@@ -1,4 +1,4 @@
-"""Check the settings of fakes and Endpoints: which values each of them allows, as one table."""
+"""Check the settings of fakes and Endpoints. One table lists the values that each setting allows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from converse_harness.errors import Advice, ReplyError
 
 
 class Allowed(NamedTuple):
-    """The values that a setting allows: a test, and the text about them in an error message."""
+    """The rule for one setting: a function that tests a value, and a text for errors about the allowed values."""
 
     test: Callable[[Any], bool]
     said: str
     in_json: str = ""
-    """The text for callers of the control API, if it differs."""
+    """A different text for callers of the control API; "" if the text is the same."""
     in_text: str = ""
-    """The text for the command line and ini file, where every value is a text, if it differs."""
+    """A different text for the command line and ini file, where each value is a str; "" if the text is the same."""
 
 
 def _whole(least: int | None = None) -> Callable[[object], bool]:
@@ -87,7 +87,7 @@ _NO_MORE: Final[Mapping[str, Allowed]] = {}
 def check_settings(given: Mapping[str, object], by: str = "", more: Mapping[str, Allowed] = _NO_MORE) -> None:
     """Raise ReplyError for a setting that does not exist, or with a value that is not allowed.
 
-    `by` is the name of the function or marker that got the settings; `more` are further settings that it takes.
+    `by` is the name of the function or marker with these settings; `more` are further settings that it allows.
     """
     known = {**ALLOWED, **more}
     for name, value in given.items():

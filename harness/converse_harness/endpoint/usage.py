@@ -41,18 +41,19 @@ _IN_JSON: Final = (
 )
 """The cache counters in JSON answers, by model; the first row that contains the model applies.
 
-Source: recorded answers, with their numbers in parentheses. Claude up to 3.5 has no counters (24 of 24). 3.7 and 4 have
-both pairs, _READ and _WRITTEN (95). Sonnet 5 has the pair _READ (13, all without a cachePoint). Nova has both pairs
-only with a cachePoint (9 with, 139 without). Of the answers that wrote to the cache, cacheDetails is in 4 of 6 from
-Sonnet 4.5, in all from newer models, in none from 3.7 or Nova. Streams of every model have the four counters only if
-the request has a cachePoint, and never cacheDetails."""
+Source: recorded answers, with their numbers in parentheses. Claude up to 3.5 has no counters (24 of 24). Claude 3.7 and
+4 have both pairs, _READ and _WRITTEN (95). Sonnet 5 has the pair _READ (13, all without a cachePoint). Nova has both
+pairs only with a cachePoint (9 with, 139 without). Some answers that wrote to the cache contain cacheDetails: 4 of 6
+from Sonnet 4.5, all from newer models, none from 3.7 or Nova. Streams of every model have the four counters only if the
+request has a cachePoint, and never cacheDetails.
+"""
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_id: str) -> dict[str, Any]:
     """Build the TokenUsage of an answer, with the keys of a model. Values in `given` replace estimates.
 
-    As at Bedrock, cache tokens are part of the total. Tokens that the model caches without a cachePoint count as normal
-    input.
+    Cache tokens are part of the total, as in Bedrock's answers. Tokens that the model caches without a cachePoint count
+    as normal input.
     """
     prompt = use_of(call)
     use = None if prompt is None or prompt.implicit else prompt

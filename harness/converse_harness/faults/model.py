@@ -89,7 +89,7 @@ class Fault:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the repr. Without this method, hypothesis would print all fields of the dataclass in its reports."""
-        del cycle  # a fault cannot hold itself
+        del cycle  # a fault cannot contain itself, so `cycle` is ignored
         printer.text(repr(self))
 
 

@@ -97,7 +97,7 @@ def _swap(events: Stream, position: int) -> Stream:
 
 
 def _insert(event: dict[str, Any], events: Stream, position: int) -> Stream:
-    """Insert an event after the position. A delta gets the contentBlockIndex at the position."""
+    """Insert an event after the position. An inserted delta gets the contentBlockIndex of the event at the position."""
     (name,) = event
     given = copy.deepcopy(event)
     if name == "contentBlockDelta":

@@ -1,6 +1,6 @@
 """A table of named faults in the bytes of frames, in the HTTP response and of the connection.
 
-Each fault changes a response on its way out: `on_stream` one with a stream, `on_body` any other.
+Each fault changes a response before it is sent: `on_stream` changes a response with a stream, `on_body` any other.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _break_stream(broken: Break, change: Change = _end_here) -> Change:
 
 
 def _halves(response: HttpResponse, placement: FaultPlacement, later: float = 0.0) -> tuple[Chunk, Chunk]:
-    """The parts of a body that is not a stream before and after the fault; `later` is the pause between them."""
+    """Return the parts of a body that is not a stream before and after the fault; `later` is the pause between them."""
     (chunk,) = response.chunks
     at = int(len(chunk.data) * placement.part)
     return Chunk(chunk.data[:at], chunk.delay), Chunk(chunk.data[at:], later)
@@ -347,4 +347,4 @@ _TABLE: Final = (
 )
 
 RESPONSE_FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in _TABLE}
-"""All faults except those in the order of events, by name."""
+"""All faults by name, except the faults in the order of events."""

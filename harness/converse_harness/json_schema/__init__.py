@@ -1,1 +1,1 @@
-"""JSON Schemas of tools and of structured output: whether a value satisfies one, and the least value that does."""
+"""Check values against the JSON Schemas of tools and of structured output, and make the least value that is valid."""

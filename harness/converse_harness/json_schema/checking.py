@@ -1,6 +1,6 @@
 """Check whether a value satisfies a schema: the table CHECKS has a function for each keyword.
 
-Source: JSON Schema 2020-12; `dependencies`, `additionalItems` and lists under `items` are of older drafts.
+Source: JSON Schema 2020-12; `dependencies`, `additionalItems` and lists under `items` come from older drafts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from converse_harness.json_values import is_array, is_object
 
 
 def broken(part: SchemaPart, value: Any) -> str | None:
-    """The path of a keyword that a value breaks; None if the value satisfies the schema.
+    """Return the path of a keyword that a value breaks; None if the value satisfies the schema.
 
-    Raises Unsatisfied for a keyword that is not followed, or whose value has a wrong form.
+    Raises Unsatisfied for a keyword that this package does not support, or whose value has a wrong form.
 
     >>> schema = {"properties": {"days": {"minimum": 1}}}
     >>> broken(SchemaPart("#", schema, schema), {"days": 0})
@@ -35,16 +35,18 @@ def broken(part: SchemaPart, value: Any) -> str | None:
 
 
 def holds(part: SchemaPart, value: Any) -> bool:
-    """Whether a value satisfies a schema; see `broken`."""
+    """Whether a value satisfies a schema. Raises Unsatisfied like `broken`."""
     return broken(part, value) is None
 
 
 _Paths = Iterable[str | None]
-"""What a check finds: paths of broken keywords, or None or "" for its own keyword."""
+"""The result of a check: the paths of broken keywords. None means that nothing is broken, "" the checked keyword
+itself.
+"""
 
 
 class KeywordCheck:
-    """The check of one keyword. `about` is the type of the values that the keyword restricts, "" for all of them."""
+    """The check of one keyword. `about` is the type of the values that the keyword restricts; "" means all types."""
 
     def __init__(self, about: str, broken: Callable[[SchemaPart, Any, Any], _Paths]) -> None:
         self.about = about
@@ -52,7 +54,7 @@ class KeywordCheck:
 
 
 def _plain(about: str, is_right: Callable[[Any, Any], object]) -> KeywordCheck:
-    """A check that depends only on the keyword's value and the value."""
+    """Make a check from a function of two arguments: the keyword's value and the checked value."""
     return KeywordCheck(about, lambda part, given, value: () if is_right(given, value) else (None,))
 
 
@@ -94,20 +96,20 @@ def _limit(part: SchemaPart, keyword: str) -> tuple[Fraction, bool] | None:
 
 
 def lowest(part: SchemaPart) -> tuple[Fraction, bool] | None:
-    """The least number that a schema allows, and whether it is allowed itself; None without a limit.
+    """Return the lower limit of a schema's numbers, and whether the limit itself is allowed; None without a limit.
 
-    In older drafts `exclusiveMinimum` is true or false.
+    `exclusiveMinimum` may be a number, or (in older drafts) true or false.
     """
     return _limit(part, "minimum")
 
 
 def highest(part: SchemaPart) -> tuple[Fraction, bool] | None:
-    """The greatest number that a schema allows, and whether it is allowed itself; None without a limit."""
+    """Return the upper limit of a schema's numbers, and whether the limit itself is allowed; None without a limit."""
     return _limit(part, "maximum")
 
 
 def exact(number: float) -> Fraction:
-    """The exact fraction of a number's decimal form: 1/10 for 0.1."""
+    """Return the exact fraction of a number's decimal form: 1/10 for 0.1."""
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
@@ -139,7 +141,7 @@ def _contains(part: SchemaPart, given: Any, value: Any) -> _Paths:
 
 
 def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
-    """Make the check of a keyword that applies names or a schema where the object has a member."""
+    """Make the check of a keyword that requires names, or applies a schema, if the object has a certain member."""
 
     def check(part: SchemaPart, given: Any, value: Any) -> Iterator[str | None]:
         for name, then in given.items():
@@ -153,7 +155,7 @@ def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
 
 
 def _applied(part: SchemaPart, value: Any) -> Iterator[SchemaPart]:
-    """Yield the parts at the same place that hold for a value: the part itself, its target and its branches."""
+    """Yield the schemas that apply to a value at this place: the part, the target of its `$ref`, and its branches."""
     yield part
     nearby = [each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword)]
     target = part.target()
@@ -192,7 +194,7 @@ def _unevaluated_items(part: SchemaPart, given: Any, value: Any) -> _Paths:
 
 
 def kinds(given: str | list[str]) -> frozenset[str]:
-    """The kinds of values that the keyword `type` allows; `given` is the keyword's value."""
+    """Return the kinds of values that the keyword `type` allows; `given` is the keyword's value."""
     return frozenset[str]().union(*(TYPES[name] for name in ([given] if isinstance(given, str) else given)))
 
 
@@ -240,4 +242,4 @@ CHECKS: Final[Mapping[str, KeywordCheck]] = {
     "dependentSchemas": KeywordCheck("object", _dependent("dependentSchemas")),
     "dependencies": KeywordCheck("object", _dependent("dependencies")),
 }
-"""Each keyword that restricts values -> its check."""
+"""Maps each keyword that restricts values to its check."""

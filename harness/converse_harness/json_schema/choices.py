@@ -1,4 +1,4 @@
-"""What a conjunction of schemas offers to choose from: the values that it gives itself, and the types to try."""
+"""Find the values that a conjunction of schemas lists itself (such as `enum` or `default`), and the types to try."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatis
 from converse_harness.json_values import is_array
 
 _Turned = Callable[[str, Sequence[Any]], Sequence[Any]]
-"""(a place, several items) -> the same items, beginning with one that depends on the seed."""
+"""A function of a place and several items that rotates the items; the seed decides which item comes first."""
 
 
 def given_values(form: Sequence[SchemaPart], turned: _Turned) -> Sequence[Any]:
-    """The values that the schemas themselves give, the preferred ones first; they need not satisfy the schemas."""
+    """Return the values that the schemas list, preferred ones first. They need not satisfy the schemas."""
     schemas = [(part.path, part.schema) for part in form if part.schema is not True]
     constants = [schema["const"] for _, schema in schemas if "const" in schema]
     shown = [schema["default"] for _, schema in schemas if "default" in schema]
@@ -26,14 +26,14 @@ def given_values(form: Sequence[SchemaPart], turned: _Turned) -> Sequence[Any]:
 
 
 def is_closed(form: Sequence[SchemaPart]) -> bool:
-    """Whether a keyword lists every value, so that no other need be made."""
+    """Whether a keyword (`const` or `enum`) lists all allowed values, so that no other value is possible."""
     return any(keyword in part.schema for part in form if part.schema is not True for keyword in ("const", "enum"))
 
 
 def types_to_try(form: Sequence[SchemaPart], turned: _Turned) -> Iterable[str]:
-    """The types of values to try, in order: those that `type` lists, otherwise those that the keywords are about.
+    """Return the types of values to try, in order: those in `type`, otherwise those that the other keywords restrict.
 
-    Raises Unsatisfied if the lists have no type in common.
+    Raises Unsatisfied if the `type` keywords of the schemas have no type in common.
     """
     allowed = frozenset(KINDS)
     listed: Sequence[str] = ()
@@ -51,7 +51,7 @@ def types_to_try(form: Sequence[SchemaPart], turned: _Turned) -> Iterable[str]:
 
 
 _ANY: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
-"""The order in which types are tried where neither `type` nor a keyword chooses."""
+"""The order in which types are tried if neither `type` nor another keyword restricts the type."""
 
 _ABOUT: Final[Mapping[str, frozenset[str]]] = {
     "object": frozenset(
@@ -71,4 +71,4 @@ _ABOUT: Final[Mapping[str, frozenset[str]]] = {
     "string": frozenset(["minLength", "maxLength", "pattern", "format"]),
     "number": frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
 }
-"""Type -> the keywords that are about values of this type."""
+"""Maps each type to the keywords that restrict values of this type."""

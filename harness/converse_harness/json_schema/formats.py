@@ -1,4 +1,4 @@
-"""The string formats of JSON Schema as one table: how their texts are made, and how a text is checked.
+"""The table of JSON Schema's string formats. Each row has a function that makes texts and one that checks a text.
 
 Source: JSON Schema 2020-12, section 7.3, and the formats that pydantic writes. An unknown format is only an annotation,
 as in JSON Schema.
@@ -23,7 +23,7 @@ _URI: Final = r"[a-zA-Z][a-zA-Z0-9+.-]*:[!#-;=?-\[\]_a-z~]+"
 
 @dataclass(frozen=True, slots=True)
 class StringFormat:
-    """A string format: a function that makes the text of a number, and a function that checks a text."""
+    """A string format: a function that makes a different text for each number, and a function that checks a text."""
 
     text: Callable[[int], str]
     holds: Callable[[str], object]

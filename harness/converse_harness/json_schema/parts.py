@@ -1,4 +1,4 @@
-"""Schemas as they are read: SchemaPart, a schema at its place in the whole; types, equality and forms of keywords."""
+"""SchemaPart (a schema at its place in the whole), the types and equality of JSON values, and the forms of keywords."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converse_harness.json_schema.patterns import compiled
 from converse_harness.json_values import is_array, is_number, is_object
 
 KINDS: Final = ("null", "boolean", "integer", "fraction", "string", "array", "object")
-"""The kinds of JSON values, the simplest first; a number is an `integer` (also 1.0) or a `fraction`."""
+"""The kinds of JSON values, the simplest first. A number is an `integer` (1.0 is one, too) or a `fraction`."""
 
 TYPES: Final[Mapping[str, frozenset[str]]] = {
     "null": frozenset({"null"}),
@@ -33,7 +33,7 @@ _KINDS: Final[Mapping[type, str]] = {type(None): "null", bool: "boolean", int: "
 
 
 def kind(value: object) -> str:
-    """The kind of a JSON value, one of KINDS.
+    """Return the kind of a JSON value, one of KINDS.
 
     >>> [kind(value) for value in (None, True, 1, 1.0, 1.5, "")]
     ['null', 'boolean', 'integer', 'integer', 'fraction', 'string']
@@ -44,7 +44,7 @@ def kind(value: object) -> str:
 
 
 def key(value: Any) -> object:
-    """A hashable key for a JSON value. Two values have the same key exactly if JSON Schema treats them as equal.
+    """Return a hashable key for a JSON value. Two keys are equal only if JSON Schema treats the values as equal.
 
     For example, 1 and 1.0 are equal; 1 and true are not.
 
@@ -61,7 +61,7 @@ def key(value: Any) -> object:
 
 
 def is_multiple(number: float, of: float) -> bool:
-    """Whether a number is a multiple of `of`, both in exact decimal arithmetic and in float division.
+    """Whether a number is a multiple of `of`, both in exact decimal arithmetic and in division of floats.
 
     >>> is_multiple(0.75, 0.25), is_multiple(0.07, 0.01), is_multiple(7, 7.5)
     (True, False, False)
@@ -76,7 +76,7 @@ def is_multiple(number: float, of: float) -> bool:
 
 
 class Unsatisfied(Exception):
-    """Raised for a schema for which no value is made: `path` is the keyword's place, the message is the reason."""
+    """Raised if no value can be made for a schema. `path` is the place of the wrong keyword, the message a reason."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -155,13 +155,13 @@ FORMS: Final[Mapping[str, _Form]] = {
         lambda value: is_object(value) and all(map(_are_texts, value.values())),
     ),
 }
-"""Keyword -> the form of its value in words, and a function that checks it. `items` and the limits also have the forms
-of older drafts.
+"""Maps each keyword to the form of its value: a description for messages, and a function that checks the form. `items`,
+`exclusiveMinimum` and `exclusiveMaximum` may also have the forms of older drafts.
 """
 
 
 def matches(path: str, pattern: str, text: str) -> bool:
-    """Whether a text contains a match of the pattern that stands at `path`. Raises Unsatisfied if re cannot read it."""
+    """Whether a text contains a match of the pattern. If re rejects the pattern, raises Unsatisfied with its `path`."""
     try:
         return compiled(pattern).search(text) is not None
     except (re.error, OverflowError, RecursionError) as error:
@@ -169,19 +169,19 @@ def matches(path: str, pattern: str, text: str) -> bool:
 
 
 UNKNOWN: Final = frozenset({"$dynamicRef", "$recursiveRef"})
-"""Keywords that restrict values in a way that is not followed here."""
+"""Keywords that restrict values, but that this package does not support."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaPart:
-    """A schema at its place in the whole: `path` is a JSON pointer such as `#/properties/city`, `root` is the whole."""
+    """A schema at its place in the whole schema `root`. `path` is a JSON pointer such as `#/properties/city`."""
 
     path: str
     schema: Any = field(compare=False, repr=False)
     root: Any = field(compare=False, repr=False)
 
     def get(self, keyword: str, default: Any = None) -> Any:
-        """The value of a keyword; `default` if the schema does not have it. Raises Unsatisfied for a wrong form."""
+        """Return a keyword's value, `default` if the schema lacks the keyword. Raises Unsatisfied for a wrong form."""
         if not is_object(self.schema) or keyword not in self.schema:
             return default
         value = self.schema[keyword]
@@ -190,7 +190,7 @@ class SchemaPart:
             if not is_right(value):
                 raise Unsatisfied(f"{self.path}/{keyword}", f"is {value!r}, and {keyword} takes {form}")
             if FORMS[keyword] is _COUNT:
-                return int(value)  # 2.0 counts as 2
+                return int(value)  # JSON Schema treats 2.0 as an integer
         return value
 
     def keywords(self) -> Iterator[tuple[str, Any]]:
@@ -201,16 +201,16 @@ class SchemaPart:
             yield name, self.get(name)
 
     def child(self, *steps: str | int) -> SchemaPart:
-        """The part at a path below this one, for example `child("properties", "city")`."""
+        """Return the part at a path below this part, for example `child("properties", "city")`."""
         path = self.path + "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
         return SchemaPart(path, reduce(getitem, steps, self.schema), self.root)
 
     def children(self, keyword: str) -> list[SchemaPart]:
-        """The parts in the list under a keyword such as `anyOf`; empty without this keyword."""
+        """Return the parts in the list under a keyword such as `anyOf`; an empty list without this keyword."""
         return [self.child(keyword, index) for index in range(len(self.get(keyword, ())))]
 
     def target(self) -> SchemaPart | None:
-        """The part to which `$ref` refers, None without a `$ref`. Raises Unsatisfied if the schema does not have it."""
+        """Return the part to which `$ref` refers; None without a `$ref`. Raises Unsatisfied if the part is missing."""
         reference: str | None = self.get("$ref")
         if reference is None:
             return None
@@ -230,7 +230,7 @@ class SchemaPart:
         return SchemaPart(path, value, self.root)
 
     def at_member(self, name: str) -> list[SchemaPart]:
-        """The parts that apply to the member of this name of an object."""
+        """Return the parts that apply to an object's member with this name."""
         found = [self.child("properties", name)] if name in self.get("properties", ()) else []
         found += [
             self.child("patternProperties", pattern)
@@ -243,11 +243,11 @@ class SchemaPart:
 
     @property
     def first_items(self) -> list[SchemaPart]:
-        """The parts that apply to the first items of an array, each to one; older drafts write them under `items`."""
+        """Return the parts for the first items of an array: `prefixItems`, or `items` in older drafts."""
         return self.children("items") if is_array(self.get("items")) else self.children("prefixItems")
 
     def at_item(self, index: int) -> list[SchemaPart]:
-        """The parts that apply to the item of an array at this index."""
+        """Return the parts that apply to an array's item at this index."""
         first = self.first_items
         if index < len(first):
             return [first[index]]

@@ -1,4 +1,4 @@
-"""Regular expressions of JSON Schema: compile them for Python, and make texts that match them."""
+"""Compile regular expressions of JSON Schema for Python, and make texts that match them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOKENS: Final = re.compile(r"\\.|\[\^?\]?|\]|\(\?<(?![=!])|\$|.", re.DOTALL)
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    r"""Compile a pattern of JSON Schema for Python: `$` matches only the end of the text, `\d` and `\w` only ASCII.
+    r"""Compile a pattern of JSON Schema for Python: `$` matches only the end of a text; `\d` and `\w` match only ASCII.
 
     Raises re.error for a pattern that Python's re cannot read, for example `\p{L}`.
 
@@ -47,31 +47,32 @@ _PRINTABLE: Final = _LETTERS + "".join(char for char in map(chr, range(32, 127))
 _MIXED: Final = "".join(
     "".join(several) for several in zip(_LETTERS[:10], _LETTERS[36:46], _LETTERS[26:36], "!#%&*+-=?@", strict=True)
 )
-"""Characters of four kinds in turn: passwords have to contain one of each kind."""
+"""Characters of four kinds in turn, because the pattern of a password often requires one character of each kind."""
 
 _IN_VAIN: Final = 60
-"""How many variants may be the same as earlier ones before a pattern counts as exhausted."""
+"""After this number of consecutive variants without a new text, a pattern counts as exhausted."""
 
 _LONGEST: Final = 10_000
 """The maximum number of characters of a text that is made for a pattern."""
 
 
 class PatternTooHard(Exception):
-    """Raised for a pattern for which no text is made; the message is the reason."""
+    """Raised if no text can be made for a pattern; the message is the reason."""
 
 
 def matching(pattern: str, low: int, start: int = 0) -> Iterator[str]:
-    r"""Yield different texts that contain a match of the pattern, the shortest first; not all that there are.
+    r"""Yield different texts that contain a match of the pattern, shortest first, up to a number of variants.
 
-    `low` is the wanted minimum length, which the texts reach if the pattern can be repeated, or padded at its end.
-    `start` is the number of the first variant. Raises PatternTooHard for a pattern that Python's re cannot read.
+    `low` is the wanted minimum length. The texts reach it only if a part of the pattern can repeat, or if the pattern
+    allows characters after the match. `start` is the number of the first variant. Raises PatternTooHard for a pattern
+    that Python's re cannot read.
 
     >>> next(matching(r"^\d{3}-[a-f]+$", 0)), next(matching(r"^\d{3}-[a-f]+$", 6))
     ('000-a', '000-a')
     """
     try:
         search = compiled(pattern).search
-        # The module has no public name since Python 3.11; no other part of the standard library reads patterns.
+        # Since Python 3.11, this parser has no public name. The standard library has no other parser of patterns.
         tree: Any = import_module("re._parser").parse(compiled(pattern).pattern, re.ASCII)
     except (re.error, ImportError, OverflowError, RecursionError) as error:
         raise PatternTooHard(f"Python's re cannot read it ({error})") from error
@@ -100,10 +101,10 @@ def _variants(tree: Any, low: int, start: int) -> Iterator[str]:
 
 
 class _Maker:
-    """Makes one text from a parsed pattern.
+    """Maker of one text from a parsed pattern.
 
-    `chars` are the characters to choose from; `branch` is the number of the alternative to take; `more` is how often a
-    repeated part is repeated above its minimum; `shift` moves the choice of each character.
+    `chars` are the characters to choose from; `branch` is the number of the alternative to take. `more` is the number
+    of additional repeats of a repeated part, above its minimum. `shift` changes the choice of each character.
     """
 
     def __init__(self, chars: str, branch: int, more: int, shift: int) -> None:
@@ -115,7 +116,7 @@ class _Maker:
         self._made = 0
 
     def text(self, tree: Any) -> str:
-        """The text for a part of the pattern."""
+        """Return the text for a part of the pattern."""
         return "".join(self._part(str(op), value) for op, value in tree)
 
     def _part(self, op: str, value: Any) -> str:
@@ -163,7 +164,7 @@ class _Maker:
 
 
 _EMPTY: Final = ("AT", "ASSERT", "ASSERT_NOT")
-"""Parts that match no character; whether they hold is checked in the whole text."""
+"""Parts that match a position, not characters. The finished text is checked against the whole pattern."""
 
 _REPEATS: Final = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _POINTS: Final = ("LITERAL", "RANGE")
@@ -191,4 +192,4 @@ _TESTS: Final[Mapping[str, Callable[[Any], _Test]]] = {
     "ANY": lambda value: lambda char: True,
     "CATEGORY": _category,
 }
-"""The kind of a part of a character class -> a function that makes the test of a character."""
+"""Maps each kind of part in a character class to a function that makes the test of a character."""

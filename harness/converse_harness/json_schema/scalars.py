@@ -1,4 +1,4 @@
-"""Candidates for numbers and texts that satisfy a conjunction of schemas, the least ones first."""
+"""Make candidates (numbers and texts) for a conjunction of schemas, the least ones first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
 from converse_harness.json_schema.patterns import PatternTooHard, matching
 
 _FINEST: Final = 12
-"""The greatest number of decimal places of a fraction that is made."""
+"""The maximum number of decimal places of a made fraction."""
 
 _LONGEST: Final = 100_000
-"""The maximum number of characters of a text that is made."""
+"""The maximum number of characters of a made text."""
 
 
 def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) -> Iterator[int | float]:
-    """Yield numbers within the limits, those near 0 first; `start` moves the first one. `whole`: integers only."""
+    """Yield numbers within the limits, those near 0 first; `start` shifts the first number. `whole`: only integers."""
     lows = [limit for part in form if (limit := lowest(part)) is not None]
     highs = [limit for part in form if (limit := highest(part)) is not None]
     low = max(lows, default=None, key=lambda limit: (limit[0], not limit[1]))
@@ -80,7 +80,7 @@ def _from(first: int | None, last: int | None, start: int, count: int) -> Iterat
 
 
 def _common(steps: Sequence[Fraction]) -> Fraction:
-    """The least common multiple of some numbers."""
+    """Return the least common multiple of some numbers."""
     return Fraction(math.lcm(*(each.numerator for each in steps)), math.gcd(*(each.denominator for each in steps)))
 
 
@@ -91,10 +91,9 @@ def words(least: int) -> Iterator[str]:
 
 
 def texts(form: Sequence[SchemaPart], count: int, start: int) -> Iterator[str]:
-    """Yield texts for the patterns, formats and lengths of a conjunction; `start` moves the first one.
+    """Yield texts for the patterns, formats and lengths of a conjunction; `start` is the number of the first variant.
 
-    A text is not empty where it may be longer: a tool that returns it would get a refusal of Bedrock.
-    Raises Unsatisfied for a pattern for which no text can be made, and for a length that is out of reach.
+    Raises Unsatisfied for a pattern for which no text can be made, and for a length that cannot be reached.
     """
     low = int(max(part.get("minLength", 0) for part in form))
     high = int(min(part.get("maxLength", max(low, _LONGEST)) for part in form))

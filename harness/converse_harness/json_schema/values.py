@@ -1,8 +1,8 @@
 """Make the least value that satisfies a schema.
 
 Candidates are made from a conjunction of schemas: `$ref` and `allOf` add schemas to it, `anyOf`, `oneOf` and `if` are
-taken branch by branch. A candidate counts only if it satisfies every schema of the conjunction, so keywords that only
-exclude values (`not`, the other branches of `oneOf`) need no code here.
+taken branch by branch. Each candidate is checked against every schema of the conjunction. Keywords that only exclude
+values (`not`, the other branches of `oneOf`) therefore need no code here.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from converse_harness.json_schema.scalars import numbers, texts, words
 from converse_harness.json_values import is_array
 
 _SOME: Final = 6
-"""The usual number of values that are made for one conjunction; more are made where an array needs them."""
+"""The usual number of values that are made for one conjunction; more are made if an array needs them."""
 
 _LARGEST: Final = 1_000
-"""The maximum number of items or members that an array or object is made of because of its minimum."""
+"""The maximum number of items of a made array and of members of a made object. A schema with a larger minimum fails."""
 
 _MOST_FORMS: Final = 48
 """The maximum number of combinations of branches that are tried for one conjunction."""
@@ -34,11 +34,14 @@ Parts = tuple[SchemaPart, ...]
 
 
 def least_value(schema: object, *, seed: int = 0, objects: bool = False) -> Any:
-    """The least value that satisfies a schema: `const`, `default`, `examples`, `enum`, otherwise what is made.
+    """Return the least value that satisfies a schema.
 
-    Objects have their required members only, arrays their minimum of items, texts one character, numbers are 0 or near
-    it. Another `seed` gives other values, and some members that are not required. `objects`: only an object counts.
-    Raises Unsatisfied, with the path of a keyword, if no value is found.
+    This is a value in `const`, `default`, `examples` or `enum`; without one, the value is made from the other keywords.
+
+    Made objects have only their required members, arrays the minimum number of items, texts one character; numbers are
+    as near to 0 as possible. With another `seed`, the values differ and objects also have some members that are not
+    required. With `objects`, only an object is returned. Raises Unsatisfied, with the path of a keyword, if no value is
+    found.
 
     >>> least_value({"properties": {"city": {}, "days": {"minimum": 2}}, "required": ["days"]})
     {'days': 2}
@@ -61,7 +64,10 @@ _ANYTHING: Final = SchemaPart("#(any value)", True, None)
 
 
 class _ValueMaker:
-    """Makes the values of one schema. `reason` is the first reason why a candidate failed, or a stronger one."""
+    """Makes the values of one schema.
+
+    `reason` explains why no candidate was valid: it is the first failure, or a later one that explains more.
+    """
 
     def __init__(self, seed: int) -> None:
         self.reason: Unsatisfied | None = None
@@ -73,13 +79,13 @@ class _ValueMaker:
         self._known: dict[tuple[frozenset[SchemaPart], int], list[Any]] = {}
 
     def values(self, parts: Parts, count: int) -> list[Any]:
-        """Up to `count` different values that satisfy all parts, the preferred one first."""
+        """Return up to `count` different values that satisfy all parts, the preferred one first."""
         parts = parts or (_ANYTHING,)
         same = frozenset(parts)
         if (same, count) in self._known:
             return self._known[same, count]
         if same in self._under_way:
-            # The least value of a schema contains no value of the same schema.
+            # A schema that contains itself has no value here: the least value contains no value of its own schema.
             self._met.add(same)
             self._fail(Unsatisfied(_path(parts), "refers to itself, and every value would have to go on for ever"))
             return []
@@ -105,13 +111,13 @@ class _ValueMaker:
         return [*found.values()]
 
     def number(self, where: str, below: int) -> int:
-        """A number from 0 that depends on the seed and a place; always 0 with the seed 0."""
+        """Return a number >= 0 that depends on the seed and a place; with the seed 0, the number is 0."""
         if not self._seed or below < 2:
             return 0
         return int.from_bytes(shake_256(f"{self._seed}|{where}".encode()).digest(6)) % below
 
     def _turned(self, where: str, several: Sequence[Any]) -> Sequence[Any]:
-        """The same items, beginning with one that depends on the seed."""
+        """Return the items rotated; the seed decides which item comes first."""
         first = self.number(where, len(several))
         return [*several[first:], *several[:first]]
 
@@ -135,7 +141,7 @@ class _ValueMaker:
         return True
 
     def _forms(self, parts: Parts, done: Parts = ()) -> Iterator[Parts]:
-        """Yield conjunctions without branches: each has the parts themselves and what one choice of branches adds."""
+        """Yield conjunctions without branches. Each has the parts and the schemas that one choice of branches adds."""
         if not parts:
             yield done
             return
@@ -186,7 +192,7 @@ class _ValueMaker:
                 self._fail(reason, strong=True)
 
     def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
-        """Arrays of the least length, then longer ones, then others of that length."""
+        """Yield an array of the least length, then longer arrays, then other arrays of the least length."""
         low = max(part.get("minItems", 0) for part in form)
         high = min((part.get("maxItems", low + _SOME) for part in form), default=low)
         self._check_size(form, "minItems", "minContains")
@@ -203,7 +209,7 @@ class _ValueMaker:
                     break
 
     def _check_size(self, form: Parts, *keywords: str) -> None:
-        """Raise Unsatisfied where an array or object of more than _LARGEST parts would have to be made."""
+        """Raise Unsatisfied if a keyword's minimum requires more than _LARGEST items or members."""
         for part in form:
             for keyword in keywords:
                 if part.get(keyword, 0) > _LARGEST:
@@ -212,7 +218,7 @@ class _ValueMaker:
                     )
 
     def _items(self, form: Parts, length: int, inside: Sequence[SchemaPart], other: int) -> list[Any] | None:
-        """An array of this length. `other` is the number of the value to take for the first item, from 0."""
+        """Return an array of this length. `other` is the number of the value (from 0) to take for the first item."""
         made: list[Any] = []
         used: set[object] = set()
         unique = any(part.get("uniqueItems", False) for part in form)
@@ -235,7 +241,7 @@ class _ValueMaker:
         return made
 
     def object(self, form: Parts, count: int) -> Iterator[dict[str, Any]]:
-        """Objects with the required members, then with more members, then with other values."""
+        """Yield objects with only the required members, then with more members, then with other values."""
         required = dict.fromkeys(name for part in form for name in part.get("required", ()))
         known = dict.fromkeys(name for part in form for name in part.get("properties", ()))
         self._check_size(form, "minProperties")
@@ -248,7 +254,7 @@ class _ValueMaker:
         wanted = [name for name in optional if self.number(f"{_path(form)}|{name}", 2)]
         others = [name for name in optional if name not in wanted]
         fuller = [[*required, each] for each in optional]
-        for several in (1, _SOME):  # the first candidate is usually right, and others take time
+        for several in (1, _SOME):  # making only the first value of each member usually suffices, and is faster
             for names in ([*required, *wanted], [*required], *fuller, [*required, *optional]):
                 more = [*others, *self._new_names(form, low)]
                 members = self._members(form, names, required, low, more, several)
@@ -268,9 +274,9 @@ class _ValueMaker:
         more: Iterable[str],
         count: int,
     ) -> dict[str, list[Any]] | None:
-        """Up to `count` values of each member; None if a required member has none.
+        """Return up to `count` values of each member; None if no value can be made for a required member.
 
-        `more` names members with which the least number `low` is reached.
+        `more` are the names of additional members that are used to reach the minimum number `low`.
         """
         members: dict[str, list[Any]] = {}
         for name in self._with_dependents(form, names):
@@ -290,7 +296,7 @@ class _ValueMaker:
         return self.values(tuple(each for part in form for each in part.at_member(name)), count)
 
     def _with_dependents(self, form: Parts, names: Iterable[str]) -> list[str]:
-        """The names, and those that `dependentRequired` requires with them."""
+        """Return the names, together with the names that `dependentRequired` requires for them."""
         found = dict.fromkeys(names)
         todo = [*found]
         for name in todo:
@@ -304,7 +310,7 @@ class _ValueMaker:
         return [*found]
 
     def _new_names(self, form: Parts, low: int) -> Iterator[str]:
-        """Names for members that no schema names, in case an object needs more of them."""
+        """Yield names that no schema contains, for an object that needs more members."""
         if not low:
             return
         naming = tuple(part.child("propertyNames") for part in form if part.get("propertyNames") is not None)
@@ -334,4 +340,4 @@ _MAKERS: Final[Mapping[str, _Maker]] = {
     "object": _ValueMaker.object,
     "null": lambda maker, form, count: iter([None]),
 }
-"""Type -> the function that makes candidates of this type, the preferred ones first."""
+"""Maps each type to the function that makes candidates of this type, preferred candidates first."""

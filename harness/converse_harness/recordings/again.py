@@ -59,13 +59,13 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """Map the index of each new text to that of an equal old text or, with `alike`, of the old text in its place."""
+    """Map the index of each new text to the index of an equal old text, or (with `alike`) of the text in its place."""
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
-    """An exchange as text, without the request's body and without the values that differ in each recording."""
+    """Return an exchange as text, without the request's body and without the values that differ in each recording."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
     return "\n".join([canonical(asked), *map(_outline, answer)])
@@ -92,7 +92,7 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
 
 
 class _Renamed:
-    """Maps each id that the service generated in the new session to the old session's id that replaces it."""
+    """Maps each id that the service generated in the new session to the id from the old session that replaces it."""
 
     def __init__(self, exchanges: Sequence[Sequence[Line]]) -> None:
         self._old: dict[str, str] = {}
@@ -105,7 +105,7 @@ class _Renamed:
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
                 continue
-            # The mapping of ids must stay one to one.
+            # Each new id must belong to exactly one old id, and each old id to exactly one new id.
             was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
             if (was, now) != (other, mine) or other in self._invented:
                 return False
@@ -115,11 +115,11 @@ class _Renamed:
         return True
 
     def in_answer(self, value: Any) -> Any:
-        """A line of an answer, or a value in such a line, with old ids in place of the new ids."""
+        """Return a line of an answer, or a value in such a line, with old ids in place of the new ids."""
         return mapped(value, lambda key, each: self._old.get(each, each) if _is_id(key, each) else self.in_answer(each))
 
     def in_call(self, call: Line) -> Line:
-        """The line of a call, with old ids in place of the new ids anywhere in the request."""
+        """Return the line of a call, with old ids in place of the new ids anywhere in the request."""
         if not self._old:
             return call
         return call | {key: self._in(call[key]) for key in ("request", "requestText") if key in call}
@@ -135,7 +135,7 @@ def _is_id(key: str, value: object) -> TypeGuard[str]:
 
 
 def _ids(line: Line) -> list[str]:
-    """The ids in a line of an answer, ordered by their paths."""
+    """Return the ids in a line of an answer, ordered by their paths."""
     return [each for _, each in sorted((path, each) for path, each in leaves(line) if _is_id(str(path[-1]), each))]
 
 
@@ -150,7 +150,7 @@ def _outlines_with_ids(value: Any) -> list[str]:
 
 
 def _outline(line: Line) -> str:
-    """A line of an answer as text, without the values that differ in each recording."""
+    """Return a line of an answer as text, without the values that differ in each recording."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])
@@ -162,6 +162,6 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of a payload in order, without padding and ids. A payload that is no JSON object stays a text."""
+    """The members of a payload in order, without padding and ids. A payload that is not a JSON object stays a text."""
     members = object_of(parsed_json(text))
     return [[key, _without_chance(value)] for key, value in members.items() if key != "p"] or text

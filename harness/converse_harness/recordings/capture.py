@@ -42,8 +42,8 @@ class CapturedExchange:
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived, each with its
     time; every chunk of an HTTP/1.1 answer is one part. `failure` is the kind of failure if the call got no answer.
-    `ended` is None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended`
-    means nothing.
+    `ended` is None if the answer ended normally. While `running` is true, the answer is still arriving, and `ended` is
+    not yet valid.
     """
 
     request: Request
@@ -68,11 +68,11 @@ class CapturedExchange:
         return self.status != 0 or self.failure is not None
 
     def header(self, name: str) -> str | None:
-        """The value of a response header, by its name in lower case."""
+        """Return the value of a response header, by its name in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def header_of_request(self, name: str) -> str | None:
-        """The value of a request header, by its name in lower case."""
+        """Return the value of a request header, by its name in lower case."""
         return next((value for key, value in self.request.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
@@ -90,7 +90,7 @@ class CapturedExchange:
 
 
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
-    """The lines of one exchange. `number` is the number of the call, from 1.
+    """Return the lines of one exchange. `number` is the number of the call, from 1.
 
     If the answer is illegal, the line of the call gets the key `faults`.
     """
@@ -150,8 +150,8 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # The body is shorter than its Content-Length, which newer botocore accepts. This line makes the replay stop at
-        # the same place.
+        # Newer botocore accepts a body that is shorter than its Content-Length. This line makes the replay stop at the
+        # same place.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 

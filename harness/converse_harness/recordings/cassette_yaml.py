@@ -23,7 +23,7 @@ _SAFE: Final = SafeConstructor()
 
 
 class BadYaml(ValueError):
-    """The text is not YAML, or not plain data. The arguments are the line (from 1) and the problem."""
+    """Raised for a text that is not YAML or not plain data. The arguments are the line (from 1) and the problem."""
 
 
 class _Mapped(dict[Any, Any]):
@@ -83,7 +83,7 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
         "!!python/object/apply:builtins.iter": lambda made: made["args"][0],
     },
 }
-"""Type of a node -> tag -> function that converts the node's text, list or mapping."""
+"""For each type of node: maps a tag to the function that converts the node's text, list or mapping."""
 
 
 def load(text: str) -> Any:
@@ -96,7 +96,7 @@ def load(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(filter(None, (error.context, error.problem)))
-        # libyaml has a limit of its own, of 1,000 levels, and reads ahead of the composer.
+        # libyaml parses ahead of the composer, and has its own limit of 1,000 levels.
         said = _TOO_DEEP if "maximum nesting depth" in problem else f"this is not YAML ({problem})."
         raise BadYaml(mark.line + 1 if mark else 1, said) from error
     except yaml.reader.ReaderError as error:

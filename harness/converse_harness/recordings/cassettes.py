@@ -1,6 +1,7 @@
 """Read vcrpy cassettes: YAML or JSON, plain or gzipped, as vcrpy's or a user's serializer writes them.
 
-Two layouts are read, `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses": [...]}`.
+The module reads two layouts: `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses":
+[...]}`.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Interaction:
 
 
 def read_cassette(path: Path) -> list[Interaction]:
-    """The interactions of a cassette in their order.
+    """Return the interactions of a cassette in their order.
 
     Raises CannotImport, and OSError for a file that cannot be read.
     """
@@ -99,7 +100,7 @@ def _read(text: str, path: Path) -> list[Interaction]:
 
 
 def kind_of(value: object) -> str:
-    """The type of a value in words, without its content, which may be a secret."""
+    """Return the type of a value in words, without its content, which may be a secret."""
     return _KINDS.get(type(value), "a mapping" if isinstance(value, dict) else "of another kind")
 
 
@@ -197,7 +198,7 @@ def _json_lines(text: str) -> dict[str, list[int]]:
 
 
 def _next(text: str, at: int) -> int:
-    """The position of the next value or bracket, after white space, commas and colons."""
+    """Return the position of the next value or bracket, after white space, commas and colons."""
     while text[at] in " \t\r\n,:":
         at += 1
     return at
@@ -219,12 +220,13 @@ _TOOLS: Final[Mapping[str, str]] = {
     "Hoverfly": r'\{\s*"data":\s*\{\s*"pairs":\s*\[',
     "nock": r'\[\s*\{\s*"scope":',
 }
-"""Tool -> pattern for the beginning of its files, taken from its documentation or public repositories."""
+"""Maps each tool to a pattern for the beginning of its files. Source: the tools' documentation and public repositories.
+"""
 
 _BEGINNING: Final = 64 * 1024
 
 
 def _other_tool(text: str) -> str | None:
-    """The name of the tool that recorded a file with this text; None for vcrpy, and for an unknown tool."""
+    """Return the name of the tool that recorded a file with this text; None for vcrpy, and for an unknown tool."""
     beginning = text[:_BEGINNING].lstrip()
     return next((tool for tool, pattern in _TOOLS.items() if re.match(pattern, beginning, re.MULTILINE)), None)

@@ -43,7 +43,7 @@ from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, Strea
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
-    """The format errors in the lines of a recording. `read.session_of` requires lines without format errors."""
+    """Yield the format errors in the lines of a recording. `read.session_of` requires lines without format errors."""
     first, *others = lines
     found = [*line_problems(first, 1), *problems_after("header", others, 1, newer=is_newer(first))]
     if found:
@@ -74,7 +74,7 @@ def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -
 
 
 def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool = False) -> Iterator[Problem]:
-    """The errors in the lines that follow line `at` of the file; `before` is the kind of line `at`."""
+    """Yield the errors in the lines that follow line `at` of the file; `before` is the kind of line `at`."""
     calls = 0
     for number, line in enumerate(lines, at + 1):
         if before == "event" and _is_usual_delta(line):
@@ -116,7 +116,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """The errors in a line's keys and values. The keys of the line's kind and the keys of `more` are allowed."""
+    """Yield the errors in a line's keys and values. The keys of the line's kind and the keys of `more` are allowed."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -165,7 +165,7 @@ def _event_problems(line: Line) -> Iterator[str]:
 
 
 def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
-    """The reasons why an event that AWS's model does not contain cannot be encoded as a frame."""
+    """Yield the reasons why an event that AWS's model does not contain cannot be encoded as a frame."""
     members = line[name]
     usual = {"code": str, "message": str}
     if name == ERROR_FRAME and is_object(members) and {key: type(each) for key, each in members.items()} != usual:
@@ -214,7 +214,7 @@ def is_newer(header: Line) -> bool:
 
 
 def _other_models(header: Line) -> Collection[FindingKind]:
-    """The kinds of findings to ignore in a recording because it was made with another botocore."""
+    """Return the kinds of findings to ignore in a recording because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else _NEWER if made > here else _OLDER
 
@@ -227,7 +227,7 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
     if "failed" in exchange.head:
         return
     if any(key.startswith("body") for key in exchange.head):
-        if exchange.end is None:  # a body that was cut off cannot be checked
+        if exchange.end is None:  # an incomplete body cannot be checked
             yield from ((1, text) for text in _body_problems(exchange, allowing))
     elif (status := exchange.head["status"]) != 200:
         yield 1, f'status {status} has no body; only 200 has a stream. Give it a "body".'
@@ -240,7 +240,7 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """A problem for each thing that AWS would not have sent in an answer; none if its call declares `faults`."""
+    """Yield a problem for each violation in an answer, but no problem if the line of its call has the key `faults`."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):
@@ -297,7 +297,7 @@ def _violations(shape: str, parsed: object, allowing: Collection[FindingKind]) -
 def _stream_problems(
     exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
 ) -> Iterator[tuple[int, str]]:
-    order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first breach of the order
+    order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first event in a wrong order
     usual = _usual_deltas()
     for offset, line in enumerate(exchange.events, 2):
         if order is not None and order.state in usual:

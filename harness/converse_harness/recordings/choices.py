@@ -24,7 +24,7 @@ MODES: Final[Mapping[Mode, str]] = {
     "new_episodes": "play the calls that match, record the others, keep what was recorded before",
     "all": "record everything again",
 }
-"""Record mode -> its description. The modes are those of vcrpy; the first one is the default in pytest."""
+"""Maps each record mode to its description. The modes are those of vcrpy; the first one is the default in pytest."""
 
 INLINE: Final = "inline"
 
@@ -32,7 +32,7 @@ TEST_MODES: Final[Mapping[str, str]] = {
     **{str(mode): meaning for mode, meaning in MODES.items()},
     INLINE: "record if there is no file yet, and write the replies into the test as `converse.script(...)`",
 }
-"""Record mode of pytest -> its description. `inline` edits tests, so it is for tests alone."""
+"""Maps each record mode of pytest to its description. The mode `inline` exists only here, because it edits tests."""
 
 Failed = Literal["aside", "write", "drop"]
 
@@ -41,7 +41,7 @@ FAILED: Final[Mapping[Failed, str]] = {
     "write": "write it as the recording, as if the test had passed",
     "drop": "discard it",
 }
-"""Way to treat a failed test's recording -> its description. The first one is the default."""
+"""Maps each way to treat a failed test's recording to its description. The first one is the default."""
 
 
 USED_FILES: Final[set[str]] = set()
@@ -49,11 +49,11 @@ USED_FILES: Final[set[str]] = set()
 
 
 OPENED: Final[Counter[str]] = Counter()
-"""How many times this process opened each file to play it, by `identity`."""
+"""The number of times that this process opened each file to play it, by `identity`."""
 
 
 def identity(path: Path) -> str:
-    """The real path of a file as text, so that two paths of one file have the same identity."""
+    """Return the real path of a file as text, so that two paths of one file have the same identity."""
     return os.path.normcase(os.path.realpath(path))
 
 
@@ -78,7 +78,7 @@ _RULES: Final = (
 
 
 def given_path(name: object) -> PurePosixPath:
-    """The path of the recording with this name, relative to the folder of recordings.
+    """Return the path of the recording with this name, relative to the folder of recordings.
 
     Raises ReplyError for an invalid name.
 
@@ -111,11 +111,11 @@ def _problem(part: str) -> str:
 
 
 def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, has_twin: bool = False) -> PurePosixPath:
-    """The path of a test's recording: the path of its module without `.py`, then class, function and parameters.
+    """Return the path of a test's recording: the path of its module without `.py`, then class, function and parameters.
 
     Forbidden characters are replaced, and a long name is cut; a short hash of the whole name then makes the new name
-    unique. `has_twin` adds the hash as well: the name of another test differs only in capital letters, and `[a]` and
-    `[A]` are one file on some file systems.
+    unique. If the name of another test differs only in capital letters, `has_twin` is true and adds the hash, too: on
+    some file systems, `[a]` and `[A]` are one file.
 
     >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
     'tests/test_trips/TestTrain.test_trip[Chur-True].jsonl'
@@ -129,7 +129,7 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, ha
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
-    """A name that is valid on every file system. It ends with a hash if the text is not valid or `unlike` is true."""
+    """A name that is valid on every file system. It ends with a hash if the text is invalid or `unlike` is true."""
     name = re.sub(_OTHERS, "_", text)
     name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
     if name == text and len(name) + len(suffix) <= LONGEST and not unlike:
@@ -139,7 +139,7 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 
 
 def failed_path(path: Path) -> Path:
-    """The path of a failed test's recording, in the same folder as the usual recording `path`."""
+    """Return the path of a failed test's recording, in the same folder as the usual recording `path`."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
 
 

@@ -29,7 +29,9 @@ _WIDTH: Final = 72
 """The maximum number of characters of a value that are shown."""
 
 _BEFORE: Final = 24
-"""The maximum number of characters shown before the first character that differs; a third of a narrow width."""
+"""The maximum number of characters shown before the first difference. If the width is small, it is a third of the
+width.
+"""
 
 _MANY: Final = 2000
 """If lists have more items than this between their common beginning and end, difflib ignores frequent items."""
@@ -94,7 +96,7 @@ def differ(old: object, new: object) -> bool:
 
 
 def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str], leftovers: bool = True) -> list[Pair]:
-    """The pairs of corresponding items of two lists, in order.
+    """Return the pairs of corresponding items of two lists, in order.
 
     First, items for which the first of `keys` returns equal texts are paired; then, between these pairs, items with
     equal texts for the next key. If `leftovers` is true, all other items between two pairs are paired in order.
@@ -134,7 +136,7 @@ def _aligned(
 
 
 def _outline(value: object) -> str:
-    """The role and keys of an object, or the type of another value. Edits inside the object do not change this text."""
+    """The role and keys of an object, or the type of another value. Changes inside the object do not affect it."""
     if is_object(value):
         return f"{value.get('role')} {sorted(value)}"
     return type(value).__name__
@@ -146,8 +148,8 @@ def _outline(value: object) -> str:
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     """Return two differing values as text, each on one line.
 
-    Long texts are cut around the difference. Secrets are masked first, also encoded ones, because a part of base64 does
-    not show that it contains one.
+    Long texts are cut around the difference. Secrets (also encoded ones) are masked first, because a secret cannot be
+    recognised in a part of a base64 text.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...ny in Chur, up there"', '"...ny in Chur, in there"')
@@ -190,7 +192,7 @@ def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
 
 
 def lines_of(difference: Difference) -> Iterator[str]:
-    """A difference as text: a line with `-` for the old value, and a line with `+` for the new one."""
+    """Yield a difference as text: a line with `-` for the old value, and a line with `+` for the new one."""
     values = zip("-+", (difference.old, difference.new), shown(difference.old, difference.new), strict=True)
     for sign, value, text in values:
         if value is not ABSENT:
@@ -229,10 +231,10 @@ class Compared:
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
     """Return the exchanges of two sessions in pairs, with the differences of each pair.
 
-    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. If neither is, and
-    fewer places differ then, the deltas of one block are compared as one text. Exchanges with equal
-    request and outcome are paired first. Then exchanges with an equal request are paired, then with an equal shape, and
-    then with equal operation and model.
+    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. If both are false, the
+    deltas of one block are compared as one text if this gives fewer differences. Exchanges with equal request and
+    outcome are paired first. Then exchanges with an equal request are paired, then with an equal shape, and then with
+    equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
@@ -276,7 +278,7 @@ def _of_events(old: Sequence[Line], new: Sequence[Line], hidden: frozenset[str])
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """A copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
+    """Return a copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
     alone = "frame" in line and event_of(line) is None
     kept = {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
     if hidden >= _TIMES:
@@ -291,7 +293,7 @@ def _without_durations(value: Any) -> Any:
 
 
 def _joined(events: Sequence[Line]) -> list[Line]:
-    """The events, with all deltas of one block that follow each other and continue one text as one delta."""
+    """Return the events with consecutive deltas of the same text joined into one delta."""
     made: list[Line] = []
     for line in events:
         before = _text_of(made[-1]) if made else None
@@ -308,7 +310,7 @@ def _joined(events: Sequence[Line]) -> list[Line]:
 
 
 def _text_of(line: Line) -> tuple[Any, Steps, str] | None:
-    """The index of the block, the path and the text of a delta that contains nothing but one text."""
+    """Return the block's index, the path and the text of a delta that contains only one text; None for other lines."""
     event = line.get("contentBlockDelta")
     if not is_object(event) or event.keys() != {"contentBlockIndex", "delta"}:
         return None

@@ -51,7 +51,7 @@ class Joined:
             at += len(view.text) + len(self.BETWEEN)
 
     def view_at(self, position: int) -> View:
-        """The view that contains a position of the joined text."""
+        """Return the view that contains a position of the joined text."""
         return self.views[bisect_right(self._starts, position) - 1]
 
 
@@ -77,7 +77,7 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
-    """The texts of one line, not decoded: keys, strings, and integers above 10**9.
+    """Yield the texts of one line, not decoded: keys, strings, and integers above 10**9.
 
     A value with a name is yielded as `name: value`. The name is the key of the value, the key of the list around it, or
     the first item of a pair whose second item is the value.
@@ -126,14 +126,14 @@ _PAIR: Final = 2
 
 
 def _buffer(data: list[Any], number: int, path: Steps) -> Iterator[View]:
-    """The texts in bytes that are written as a list of numbers, which is how JavaScript writes a Buffer."""
+    """Yield the texts in bytes that are written as a list of numbers. JavaScript writes a Buffer in this way."""
     if all(type(each) is int and 0 <= each < 256 for each in data):
         for form, text, binary in texts_of(bytes(data)):
             yield View(text, number, path, ("Buffer", *form), binary)
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Steps, str]]:
-    """The texts that are split over several successive JSON values, joined, each with its path.
+    """Return the texts whose pieces are in successive JSON values: each text with its pieces joined, and its path.
 
     Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
     beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
@@ -164,7 +164,7 @@ def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tu
 
 
 def _json_in_base64(text: str) -> Any:
-    if text[:1] not in ("e", "W"):  # the base64 of { and [ begins with these
+    if text[:1] not in ("e", "W"):  # the base64 of text that begins with { or [ begins with these characters
         return None
     try:
         value = json.loads(base64.b64decode(text, validate=True))
@@ -174,7 +174,7 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """The JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
+    """Return the JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
 
     A name may precede the JSON.
     """
@@ -238,7 +238,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """The texts of the JSON values in a view, and the texts that are split over several of these values."""
+    """Yield the texts of the JSON values in a view, and the texts that are split over several of these values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):
@@ -255,9 +255,10 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """The name before a value, such as `password: `, or "".
+    """Return the name before a value, such as `password: `; "" if there is none.
 
-    Only the name shows that a base64 value of Kubernetes is a secret.
+    For example, only the name shows that a
+    base64 value in a Kubernetes file is a secret.
     """
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""

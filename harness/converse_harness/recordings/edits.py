@@ -19,17 +19,17 @@ _LINE_LENGTHS: Final = (
     ("ruff.toml", ("line-length",)),
     (".ruff.toml", ("line-length",)),
 )
-"""The files with the line length of a project, and the path of the setting in each."""
+"""The configuration files that may set a project's line length, each with the path of this setting in the file."""
 
 _NARROWEST: Final = 40
 
 
 class CannotEdit(Exception):
-    """Raised if a file cannot be edited safely; the message says why, and the file is unchanged."""
+    """Raised if a file cannot be edited safely; the message contains the reason, and the file is unchanged."""
 
 
 def line_length(path: Path) -> int:
-    """The line length of the project with a file, as ruff or black have it; 88 if neither sets one."""
+    """Return the line length in the ruff or black settings of a file's project; 88 without a setting."""
     import tomllib
 
     for folder in path.resolve().parents:
@@ -42,12 +42,12 @@ def line_length(path: Path) -> int:
             if isinstance(found, int) and found >= _NARROWEST:
                 return found
             if is_object(settings) and name == _LINE_LENGTHS[0][0] and "project" in settings:
-                return WIDTH  # the root of the project
+                return WIDTH  # this file is at the root of the project
     return WIDTH
 
 
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a file. Raises CannotEdit for a file that is not valid Python."""
+    """Return the syntax tree of a file. Raises CannotEdit for a file that is not valid Python."""
     if re.search(r"\r(?!\n)", source):
         raise CannotEdit("its lines end in CR alone.")
     try:
@@ -58,9 +58,9 @@ def parsed(source: str) -> ast.Module:
 
 
 def with_test(source: str, test: str, name: str, names: Sequence[str]) -> str:
-    """Return a file with one more test at its end, and with imports of these names of `converse_harness`.
+    """Return the source of a file with the test added at its end, and with imports of `names` from `converse_harness`.
 
-    Raises CannotEdit if the file has this name already, or uses one of the names for something else.
+    Raises CannotEdit if the file already contains a test with this name, or uses one of the names for something else.
     """
     module = parsed(source)
     if name in set(_bound(module)):
@@ -80,17 +80,17 @@ def read_source(path: Path) -> str:
 
 
 def lines_of(source: str) -> list[str]:
-    """The lines of a file with their ends, as Python counts them: a form feed or U+2028 ends none."""
+    """The lines of a file with their line ends, as Python counts lines: a form feed or U+2028 does not end a line."""
     return re.findall(r"[^\n]*\n|[^\n]+", source)
 
 
 def newline_of(source: str) -> str:
-    """The line end of a file."""
+    """Return the line end of a file."""
     return "\r\n" if "\r\n" in source else "\n"
 
 
 def with_imports(source: str, names: Iterable[str]) -> str:
-    """Return a file that imports these names from `converse_harness`.
+    """Return the source of a file with imports of these names from `converse_harness`.
 
     Raises CannotEdit if the module uses one of the names for something else.
     """
@@ -120,9 +120,9 @@ def with_imports(source: str, names: Iterable[str]) -> str:
 
 
 def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
-    """Where an import goes: the number of lines above it, and the blank lines before and after it.
+    """Return the place for an import: the number of lines above it, and the numbers of blank lines before and after it.
 
-    It goes into the first block of imports, by the alphabet; without any, below the docstring.
+    The place is in the first block of imports, in alphabetical order. Without imports, it is below the docstring.
     """
     body = [*module.body]
     docstring = ast.get_docstring(module, clean=False) is not None
@@ -139,7 +139,7 @@ def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
         following = body[docstring + len(imports) :]
         gap = following[0].lineno - 1 - at if following else 1
         return at, int(at > 0), int(gap == 0)
-    # `import x` stands before `from x import y`, and both are in order; what is not in order stays so.
+    # `import x` comes before `from x import y`, both in alphabetical order. Existing imports are not sorted.
     above = [node for node in others if _statement_order(ast.unparse(node)) <= _statement_order(line)]
     if not above:
         return others[0].lineno - 1, 0, 0
@@ -151,7 +151,7 @@ def _statement_order(line: str) -> tuple[bool, str]:
 
 
 def _import_order(name: str) -> tuple[int, str]:
-    """The order that isort gives to names: constants, classes, then the others."""
+    """Return the sort key of a name in isort's order: constants, then classes, then other names."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
 
 
@@ -166,7 +166,7 @@ def _imports(module: ast.Module) -> Iterator[ast.ImportFrom]:
 
 
 def _bound(module: ast.Module) -> Iterator[str]:
-    """The names that a module binds at its top level."""
+    """Yield the names that a module binds at its top level."""
     waiting: list[ast.AST] = [*module.body]
     while waiting:
         node = waiting.pop()

@@ -36,7 +36,9 @@ _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
 _WRAP: Final = re.compile(
     r"""(?<=[A-Za-z0-9+/_-]{20})(?:(?:\\n)?['"])?\r?\n([ \t]*(?:[>|#*E+-][ \t]+){0,4}['"]?)(?=[A-Za-z0-9+/_-])"""
 )
-"""A line break within base64. The next line may begin with a quote, or with a sign such as `+` in a diff of pytest."""
+"""Matches a line break within base64. The next line may begin with a quote, or with a sign such as `+` in a diff of
+pytest.
+"""
 RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
@@ -117,7 +119,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """The possible numbers of missing characters before a long run: 0, and each with which a sample decodes to text."""
+    """The possible numbers of missing characters before a long run: 0, and each number for which a sample is text."""
     return [
         0,
         *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
@@ -171,7 +173,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _in_frames(data: bytes) -> Iterator[str]:
-    """The texts in the headers of complete frames.
+    """Yield the texts in the headers of complete frames.
 
     In the raw bytes, the length before a text can look like the first letter of this text.
     """
@@ -185,7 +187,7 @@ def _in_frames(data: bytes) -> Iterator[str]:
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The contents of gzip, zlib, bz2, xz, zip or PDF data, each with its format; nothing for other data."""
+    """Yield the contents of gzip, zlib, bz2, xz, zip or PDF data, each with its format; nothing for other data."""
     if data[:4] == b"PK\x03\x04":
         yield from _members(data)
     elif b"%PDF-" in data[:_PDF_BEGINS]:
@@ -203,7 +205,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 _PDF_BEGINS: Final = 1024
 _PDF_STREAM: Final = re.compile(rb"stream\r?\n")
-"""The beginning of a stream in a PDF. The stream's length may be compressed, so `endstream` is used to find the end."""
+"""Matches the beginning of a stream in a PDF. The code looks for `endstream`, because the length may be compressed."""
 
 _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
     ("gzip", (GZIP,), lambda: zlib.decompressobj(wbits=31)),
@@ -214,7 +216,7 @@ _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = 
 
 
 def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
-    """Decompress one member of the data after the other, up to a damaged one or to about MAX_BODY bytes."""
+    """Decompress one member of the data after the other, until a member is damaged or there are MAX_BODY bytes."""
     made = b""
     while data and len(made) < MAX_BODY:
         packed = make()
@@ -236,17 +238,17 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
                 left -= len(inner)
                 yield "zip", inner
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
-        return  # damaged, encrypted, or compressed in a way that Python cannot read
+        return  # damaged, encrypted, or compressed with a method that Python does not support
 
 
-# Bodies and files that must be complete: a damaged one is refused
+# Bodies and files that must be complete: damaged data raises an error
 
 _STEP: Final = 64 * 1024
 """The maximum number of bytes that the Brotli decoder returns per call."""
 
 
 class CannotUnpack(ValueError):
-    """Compressed data is damaged or too long, or the package that decompresses such data is not installed."""
+    """Raised if compressed data is damaged or too long, or if the package for its format is not installed."""
 
 
 def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
@@ -278,11 +280,11 @@ def _deflate(data: bytes, most: int) -> bytes:
     try:
         return _inflated(data, zlib.MAX_WBITS, most)[0]
     except zlib.error:
-        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send the data without the header of zlib
+        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send the data without a zlib header
 
 
 def _inflated(data: bytes, bits: int, most: int) -> tuple[bytes, bytes]:
-    """The content of one stream, at most `most` + 1 bytes, and the data after it."""
+    """Return the content of one stream, at most `most` + 1 bytes, and the data after it."""
     stream = zlib.decompressobj(bits)
     made = stream.decompress(data, most + 1)
     if len(made) <= most and not stream.eof:
@@ -325,4 +327,4 @@ CODINGS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
     "br": _brotli,
     "zstd": _zstd,
 }
-"""Content coding -> its decoder, called with the data and the limit in bytes."""
+"""Maps each content coding to its decoder, which is called with the data and the limit in bytes."""

@@ -1,7 +1,7 @@
-"""Parts of requests that are left out before a call is compared with a recording, by their paths.
+"""The argument `ignore`: paths of parts that are left out of requests before a call is compared with a recording.
 
-A path is one of Converse's request, as AWS's model has it: `system`, `messages[0].content`, `toolConfig.tools[*]`. The
-member of a union may be left out: `tools[*].description` is `tools[*].toolSpec.description`.
+A path leads to a part of Converse's request in AWS's model: `system`, `messages[0].content`, `toolConfig.tools[*]`. A
+path may skip the member of a union: `tools[*].description` is `tools[*].toolSpec.description`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class IgnoredParts:
 
     @classmethod
     def of(cls, ignore: object) -> IgnoredParts:
-        """Read the argument `ignore`, a list of paths. Raises ReplyError for a path that no Converse request has."""
+        """Parse the argument `ignore`, a list of paths. Raises ReplyError for a path that Converse does not have."""
         if isinstance(ignore, str) or not isinstance(ignore, Collection):
             raise ReplyError(f"ignore={ignore!r}: it is a list of paths in the request. For instance {_EXAMPLE}.")
         labels, paths = set[str](), list[_Path]()
@@ -55,7 +55,7 @@ class IgnoredParts:
         return bool(self.labels or self.paths)
 
     def left_out_of(self, asked: MatchKey) -> MatchKey:
-        """A match key without the ignored parts."""
+        """Return a match key without the ignored parts."""
         if self.labels:
             asked = replace(
                 asked, labels={name: each for name, each in asked.labels.items() if name not in self.labels}
@@ -69,7 +69,7 @@ class IgnoredParts:
 
 
 def _without(value: Any, path: _Path) -> Any:
-    """A JSON value without the parts at a path. An object that becomes empty is left out as well."""
+    """Return a JSON value without the parts at a path. An object that becomes empty is also left out."""
     step, rest = path[0], path[1:]
     if is_object(value) and isinstance(step, str) and step in value:
         left = _without(value[step], rest) if rest else None
@@ -86,7 +86,7 @@ def _without(value: Any, path: _Path) -> Any:
     return value
 
 
-# The paths, held to AWS's model
+# Check of the paths against AWS's model
 
 
 def _request() -> Any:
@@ -94,13 +94,13 @@ def _request() -> Any:
 
 
 def _labels() -> frozenset[str]:
-    """The members of the request that stand in the path of its URL."""
+    """Return the members of the request that are sent in the path of its URL."""
     return frozenset(name for name, each in _request().members.items() if each.serialization.get("location") == "uri")
 
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
-    """The paths that a text stands for: several if the member of a union is left out and several unions have it."""
+    """Return the paths that a text means. A text that skips the member of a union may match several members."""
     steps = [*_steps(text)]
     paths = [*_resolved(text, _request(), steps)]
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
@@ -123,13 +123,13 @@ def _steps(text: str) -> Iterator[str | int | None]:
 
 
 def _resolved(text: str, shape: Any, steps: list[str | int | None], at: str = "") -> Iterator[_Path]:
-    """Yield the paths below a shape that the steps lead to. Raises ReplyError if there is none."""
+    """Yield the paths below a shape to which the steps lead. Raises ReplyError if there is no such path."""
     if not steps:
         yield ()
         return
     step, rest = steps[0], steps[1:]
     if bedrock.is_document(shape):
-        yield tuple(steps)  # any JSON may stand here
+        yield tuple(steps)  # any JSON is allowed here
     elif isinstance(step, str) and shape.type_name == "list":
         raise ReplyError(f'ignore=[{text!r}]: "{at}" is a list. Write {at}[*] for all its items, or {at}[0] for one.')
     elif not isinstance(step, str) and shape.type_name == "list":

@@ -27,7 +27,7 @@ from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
 
 ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for what was masked", "not equal"]
-"""How a replayed answer compares with the answer in the cassette."""
+"""The result of comparing a replayed answer with the answer in the cassette."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Hosts:
 
 
 NO_HOST: Final = "no host"
-"""The name that stands for the host of a URI without a host."""
+"""The host's name in messages for a URI without a host."""
 
 _URI: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://|//)?([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _PORT: Final = re.compile(r":\d+\Z")
@@ -84,7 +84,7 @@ class Imported:
     alone: Mapping[str, int]
     masked: str = ""
     no_json: tuple[str, ...] = ()
-    """For each body that is no JSON: where it is, how it begins, and what to do."""
+    """For each body that is not JSON: a text with its place, its beginning, and advice."""
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class CannotImportAll(DamagedData):
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
     """Write the Bedrock exchanges of a cassette to a recording, then compare the replayed answers with the cassette's.
 
-    Nothing is written if the cassette has no such exchange.
+    Nothing is written if the cassette has no Bedrock exchange.
 
     A cassette contains no times and no chunks: in the recording all times are 0, and each frame of a stream is a chunk.
     Secrets are masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll or
@@ -143,7 +143,7 @@ def _without_json(captured: CapturedExchange) -> Iterator[str]:
     """Yield a text for each body that is neither JSON nor a stream: a proxy answered, or a recorder changed it."""
     asked, answered = captured.request.body, captured.body
     if (captured.operation or "").startswith("InvokeModel"):
-        return  # the model decides in what form it is asked and answers
+        return  # for this operation, each model has its own request and response format
     if asked and parsed_json(asked, ...) is ...:
         yield f"the body of its request is no JSON: {_beginning(asked)}. {_REQUEST_ADVICE}"
     if parsed_json(answered, ...) is ... and not _frame_length(answered, 0):
@@ -229,7 +229,7 @@ class _Unreadable(ValueError):
 
 
 def _status_of(response: Mapping[str, Any]) -> int:
-    """The status code of a response. Raises _Unreadable."""
+    """Return the status code of a response. Raises _Unreadable if there is none."""
     # vcrpy before version 6 wrote the responses of httpx in another layout.
     code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
     if type(code) is not int or not 100 <= code <= 599:
@@ -238,9 +238,9 @@ def _status_of(response: Mapping[str, Any]) -> int:
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """The bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
+    """Return the bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
 
-    Raises _Unreadable.
+    Raises _Unreadable for any other body.
     """
     parsed = side.get("parsed_body")
     if parsed is not None:
@@ -289,7 +289,7 @@ def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]
 
 
 def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
-    """The decompressed body of a response. Bedrock itself never compresses a body, but proxies may.
+    """Return the decompressed body of a response. Bedrock itself never compresses a body, but proxies may.
 
     Raises _Unreadable, also for more than `most` bytes.
     """
@@ -313,7 +313,7 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
 def _kept_headers(
     headers: tuple[tuple[str, str], ...], status: int, pieces: list[tuple[bytes, float]], body: bytes
 ) -> Iterator[tuple[str, str]]:
-    """The response's headers without _DROPPED; a missing Content-Type or error name is derived from the body."""
+    """Yield the response's headers without _DROPPED; a missing Content-Type or error name is derived from the body."""
     known = {key.lower() for key, _ in headers}
     yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
@@ -326,7 +326,7 @@ def _kept_headers(
 
 
 def pieces_of(body: bytes) -> Iterator[bytes]:
-    """A body cut after each frame; everything from the first invalid frame on is one piece."""
+    """Yield a body cut after each frame; everything from the first invalid frame on is one piece."""
     start = 0
     while length := _frame_length(body, start):
         yield body[start : start + length]
@@ -336,7 +336,7 @@ def pieces_of(body: bytes) -> Iterator[bytes]:
 
 
 def _frame_length(body: bytes, start: int) -> int:
-    """The length of the frame that begins at `start`; 0 if no valid frame begins there."""
+    """Return the length of the frame that begins at `start`; 0 if no valid frame begins there."""
     length = int.from_bytes(body[start : start + 4])
     if length < PRELUDE_LENGTH or start + length > len(body):
         return 0

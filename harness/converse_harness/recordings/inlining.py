@@ -1,4 +1,4 @@
-"""Write a script into the source of a test function, in the place of its marker. All other lines stay as they are."""
+"""Replace the marker of a test function with a script in the function's body. All other lines stay unchanged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find(source: str, name: str, line: int) -> Found:
 
 
 def with_script(source: str, found: Found, script: str, names: Sequence[str]) -> str:
-    """Return a file in which a test function begins with a script, and has the fixture in the place of the marker.
+    """Return the source of a file whose test function begins with a script and has the fixture instead of the marker.
 
     `found` is what `find` returned for the same source. `script` has the indentation of `found`, in spaces. Raises
     CannotEdit if the module uses one of the imported names for something else.
@@ -80,7 +80,7 @@ def with_script(source: str, found: Found, script: str, names: Sequence[str]) ->
             _remove(lines, source, decorator)
     made = with_imports("".join(lines), names)
     if ast.dump(_without(parsed(source), found)) != ast.dump(_without(parsed(made), found)):
-        raise CannotEdit("the edit would change other code.")  # a second look, in case this module is wrong
+        raise CannotEdit("the edit would change other code.")  # check the result, in case this module has a bug
     return made
 
 
@@ -115,7 +115,7 @@ def _check_decorators(node: Function) -> None:
 
 
 def _check_names(node: Function) -> None:
-    """Raise CannotEdit if the function uses the names of the script for something else."""
+    """Raise CannotEdit if the function uses a name that the script needs for something else."""
     arguments = {each.arg for each in _arguments(node)}
     names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
     imports = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
@@ -134,7 +134,7 @@ def _arguments(node: Function) -> list[ast.arg]:
 
 
 def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
-    """Where the fixture goes among the arguments: line, column and text; None if the test has it already."""
+    """Return the place and text of the fixture's argument: line, column, text; None if the test has the argument."""
     node, given = found.node, found.node.args
     if any(each.arg == FIXTURE for each in _arguments(node)):
         return None
@@ -154,7 +154,7 @@ def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
 
 
 def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
-    """The tokens of a function from its name on."""
+    """Yield the tokens of a function from its name on."""
     begun = False
     for token in tokenize.generate_tokens(io.StringIO(source, newline="").readline):
         begun = begun or (token.start[0] >= node.lineno and token.type == tokenize.NAME and token.string == node.name)
@@ -163,7 +163,7 @@ def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
 
 
 def _header_end(source: str, node: Function) -> int:
-    """The last line of `def ...:`. Raises CannotEdit if the body begins on it."""
+    """Return the number of the last line of `def ...:`. Raises CannotEdit if the body begins on this line."""
     depth, is_over = 0, False
     for token in _tokens(source, node):
         if is_over and token.type == tokenize.NEWLINE:
@@ -180,14 +180,14 @@ _CLOSING: Final = frozenset(")]}")
 
 
 def _body_start(source: str, node: Function) -> int:
-    """The number of lines before the first statement of a function: up to `def ...:`, or its docstring."""
+    """Return the number of lines before a function's first statement, including `def ...:` and the docstring."""
     if ast.get_docstring(node, clean=False) is not None:
         return node.body[0].end_lineno or node.body[0].lineno
     return _header_end(source, node)
 
 
 def _remove(lines: list[str], source: str, decorator: ast.expr) -> None:
-    """Remove the lines of a decorator; a comment behind it stays."""
+    """Remove the lines of a decorator, but keep a comment after it."""
     end = decorator.end_lineno or decorator.lineno
     rest = _line(source, end)[_column(source, end, decorator.end_col_offset or 0) :]
     indent = lines[decorator.lineno - 1].partition("@")[0]
@@ -199,12 +199,12 @@ def _line(source: str, number: int) -> str:
 
 
 def _column(source: str, line: int, offset: int) -> int:
-    """The column of a byte offset, as syntax trees have it, in characters."""
+    """Convert a byte offset of a syntax tree to a column in characters."""
     return len(_line(source, line).encode()[:offset].decode())
 
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
-    """A module without what an edit changes: the head and the first statement of the function, and the import."""
+    """A copy of a module without the parts that an edit changes: the function's head and first statement, imports."""
     module.body = [
         node for node in module.body if not (isinstance(node, ast.ImportFrom) and node.module == "converse_harness")
     ]

@@ -40,7 +40,7 @@ _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}
 
 
 class Problem(NamedTuple):
-    """A problem of a line: the line number from 1, a description, and advice. Empty advice means: mend the line."""
+    """A problem of a line: the line number from 1, a description, and advice. Empty advice means: correct the line."""
 
     line: int
     text: str
@@ -142,7 +142,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "failure": Type(f"one of {', '.join(map(repr, _FAILURES))}", _FAILURES.__contains__),
     "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
 }
-"""Name of a type, as used in KINDS -> the type."""
+"""Maps the name of each type, as used in KINDS, to the type."""
 
 
 class LineKind(NamedTuple):
@@ -242,7 +242,7 @@ ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "head": ("body", "bodyText", "bodyBase64"),
     "event": ("payload", "frame"),
 }
-"""Kind of line -> keys of which such a line has at most one."""
+"""Maps a kind of line to keys of which such a line has at most one."""
 
 WHOLE: Final = "whole"
 """The state after a head that has a body: no stream follows."""
@@ -258,24 +258,24 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
     "bytes": ("event", "bytes", "end", "call", "part"),
     "end": ("call", "part"),
 }
-"""Kind of line -> the kinds that may follow it. A file may end after every kind except a call and a part."""
+"""Maps each kind of line to the kinds that may follow it. A file may end after every kind except a call and a part."""
 
 
 def said(value: object) -> str:
-    """The text of a value in a message: shortened JSON."""
+    """Return the text of a value in a message: shortened JSON."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:
-    """A hint for an unknown name: the nearest known name, or all known names if none is near."""
+    """Return a hint for an unknown name: the nearest known name, or all known names if none is near."""
     close = nearest(name, known)
     return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."
 
 
 def kind_of(line: Line) -> str:
-    """The kind of a line that is not the first of its file."""
+    """Return the kind of a line that is not the first of its file."""
     for key, kind in TOLD_BY.items():
         if key in line:
             return kind

@@ -50,7 +50,7 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
 
 
 def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
-    """The secrets in the texts that `levels` yields for a recording. Each place is returned once."""
+    """Return the secrets in the texts that `levels` yields for a recording. Each place is returned once."""
     found: dict[Leak, None] = {}
     for group in texts:
         for view, kind in _secrets_in(group, own):
@@ -75,9 +75,9 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, yield a line number and the events except contentBlockDelta.
+    """For each stream, yield a line number and all events except contentBlockDelta.
 
-    The line is that of the first of these events.
+    The line number belongs to the first of these events.
     """
     first, events = 0, list[Any]()
     for number, line in enumerate([*lines, {"call": 0}], 1):
@@ -91,9 +91,9 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
-    """The texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
+    """Yield the texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
 
-    The pieces of a text are deltas of one content block, or bytes that are no whole frame.
+    The pieces of a text are deltas of one content block, or bytes that are not a whole frame.
     """
     groups: dict[object, list[tuple[int, Steps, str]]] = {}
     for number, line in enumerate(lines, 1):
@@ -120,7 +120,7 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
 
 
 def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
-    """The leaks in file order.
+    """Return the leaks in file order.
 
     If several have the same line, path and kind, only one with the fewest encodings is kept. A leak that is split over
     lines is left out if another leak has the same path and kind.
@@ -137,7 +137,7 @@ def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
 
 
 def _shown(path: Steps, own: Collection[str]) -> str:
-    """A path in JSON as text; a key that is or contains a secret is masked."""
+    """Return a path in JSON as text; a key that is or contains a secret is masked."""
     steps = [
         step if isinstance(step, int) else MASK if leaks_in(levels([View(step, 0, ())]), own) else step[:80]
         for step in path
@@ -157,7 +157,7 @@ _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """The stand-in for account id number `number`, counted from 1 in order of appearance.
+    """Return the stand-in for account id number `number`, counted from 1 in order of appearance.
 
     >>> stand_in(1)
     '111122000001'
@@ -179,16 +179,16 @@ class Accounts:
         return bool(self._all)
 
     def changes(self, text: str) -> list[Change]:
-        """The changes that replace the account ids in a text with the stand-ins."""
+        """Return the changes that replace the account ids in a text with the stand-ins."""
         return [(found.start(), found.end(), self._all[found[0]]) for found in self._pattern.finditer(text)]
 
     def number(self, value: int) -> int:
-        """The stand-in of a number that is an account id; any other number is returned unchanged."""
+        """Return the stand-in of a number that is an account id; any other number is returned unchanged."""
         return int(self.stand_ins.get(f"{value:0{_LENGTH}}", value)) if self and value > 0 else value
 
 
 def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """The account ids in the texts of a recording, each with its stand-in.
+    """Return the account ids in the texts of a recording, each with its stand-in.
 
     The first `kept` lines may already contain stand-ins, which stay unchanged. If a later ARN differs from an ARN of
     these lines only in its account id, this id gets the stand-in of that ARN. Each such stand-in is given only once.
@@ -236,5 +236,5 @@ def numbered(texts: Iterable[str]) -> Accounts:
 
 
 def _dashed(account: str) -> str:
-    """An account id with dashes, as the AWS console shows it."""
+    """Return an account id with dashes, as the AWS console shows it."""
     return f"{account[:4]}-{account[4:8]}-{account[8:]}"

@@ -22,7 +22,7 @@ DEEPEST: Final = 200
 """The deepest nesting of JSON that is kept as JSON, not as text or base64. Python's limit is about 1,000 levels."""
 
 FORMS: Final = ("", "Text", "Base64")
-"""Suffixes of a body's key, one per form: `body`, `bodyText`, `bodyBase64`."""
+"""Suffixes of a body's key, one per form. For example, the keys of `body` are `body`, `bodyText` and `bodyBase64`."""
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
@@ -40,24 +40,27 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
         if not is_deeper(parsed, DEEPEST) and compact(parsed) == data:
             return {name: parsed}
     except (ValueError, RecursionError):
-        pass  # it is no JSON
+        pass  # the body is not JSON
     return {f"{name}Text": text}
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """The key and the value that store the body of a request. JSON is stored as JSON: the exact bytes do not matter."""
+    """Return the key and the value that store the body of a request.
+
+    JSON is stored as JSON, because the exact bytes of a request do not matter.
+    """
     try:
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
             json.dumps(parsed, allow_nan=False)  # raises ValueError for NaN and infinity
             return {"request": parsed}
     except (ValueError, RecursionError):
-        pass  # it is no JSON
+        pass  # the body is not JSON
     return body_members("request", data)
 
 
 def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
-    """The bytes of the body that a line contains under this name, in any of FORMS; None if there is no body."""
+    """Return the bytes of the body that a line contains under this name, in any of FORMS; None if there is no body."""
     if name in line:
         return compact(line[name])
     if f"{name}Text" in line:
@@ -69,7 +72,7 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
 
 
 def compact(value: object) -> bytes:
-    """The bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
+    """Return the bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -79,7 +82,7 @@ VERSION: Final = 2
 Line = dict[str, Any]
 
 End = Literal["closed by client", Break]
-"""How an incomplete answer ended."""
+"""The ways in which an incomplete answer can end."""
 
 ENDS: Final = get_args(End)
 
@@ -91,7 +94,7 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
     "frame": "the frame in base64, if its headers differ from the usual ones or it cannot be read",
     "bytes": "bytes in base64 that are not a whole frame",
 }
-"""Key of a stream's line -> its meaning. The line of an event has one more key, which is the event type."""
+"""Maps each key of a stream's line to its meaning. The line of an event has one more key, which is the event type."""
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
@@ -101,7 +104,7 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""Key that identifies a line without an event -> the kind of this line."""
+"""Maps each key that identifies a line without an event to the kind of this line."""
 
 
 def dump(line: Mapping[str, Any]) -> str:
@@ -111,7 +114,7 @@ def dump(line: Mapping[str, Any]) -> str:
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The type and the JSON members of the event on a line of a stream; None for a line without an event."""
+    """Return the type and the JSON members of the event on a line of a stream; None for a line without an event."""
     for key, value in line.items():
         if key not in EVENT_KEYS:
             return key, value
@@ -119,13 +122,13 @@ def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 
 def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The event on a line of a stream, with its blobs as bytes; None for a line without an event."""
+    """Return the event on a line of a stream, with its blobs as bytes; None for a line without an event."""
     found = event_of(line)
     return None if found is None else {found[0]: from_wire(*found)}
 
 
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
-    """The line for one received frame; `data` are the frame's bytes, which can be made again from the line."""
+    """Return the line for one received frame; `data` are the frame's bytes, which can be made again from the line."""
     line: Line = {"t": at}
     try:
         name, members, padding = read_event(frame)
@@ -149,17 +152,17 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
 
 
 def bytes_line(data: bytes, at: int) -> Line:
-    """The line for bytes that are not a whole frame."""
+    """Return the line for bytes that are not a whole frame."""
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 
 def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
-    """The bytes of the usual frame for an event, whose members are given as JSON."""
+    """Return the bytes of the usual frame for an event, whose members are given as JSON."""
     return encode_event({name: from_wire(name, members)}, padding)
 
 
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
-    """The bytes to send for a line of a stream.
+    """Return the bytes to send for a line of a stream.
 
     The exact bytes that a line may contain are ignored if somebody has edited the event on the line. `event` is this
     event, with its blobs as bytes.
@@ -180,7 +183,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """The line of an event. If the exact bytes on the line decode to another event, these bytes are removed."""
+    """Return the line of an event. If the exact bytes on the line decode to another event, these bytes are removed."""
     found = event_of(line)
     came = None if found is None else _came(found[0], line)
     if found is None or came is None or _reads_as(came, *found, line.get("p")):
@@ -194,7 +197,7 @@ def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
         try:
             return {"payload": frame.payload.decode()}
         except UnicodeDecodeError:
-            pass  # it is no text
+            pass  # the payload is not UTF-8
     return {"frame": base64.b64encode(data).decode()}
 
 

@@ -27,7 +27,7 @@ TOO_DEEP: Final = "nested too deeply to be compared"
 
 
 def canonical(value: object) -> str:
-    """JSON text that is equal for equal values: the order of keys does not matter, and 1 and 1.0 differ."""
+    """Return JSON text that is equal for equal values. The order of keys does not matter; 1 and 1.0 are different."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -35,12 +35,12 @@ def canonical(value: object) -> str:
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:
-    """The kind of a block: the name of the block's member."""
+    """Return the kind of a block: the name of the block's member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
 _Links = dict[str, int]
-"""Id, as JSON text -> its number in order of appearance."""
+"""Maps each id, as JSON text, to its number in order of appearance."""
 
 
 def _number(links: _Links, id: object) -> int:
@@ -71,14 +71,14 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def name_of_tool(tool: Mapping[str, Any]) -> str:
-    """The name of an offered tool, after its kind if it is no toolSpec."""
+    """Return the name of an offered tool. If the tool is not a toolSpec, its kind precedes the name."""
     kind = kind_of_block(tool)
     name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
-    """The kind of toolChoice, and the tool that it names."""
+    """Return the kind of toolChoice, and the tool that it names."""
     choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
     if "tool" in choice:
         return f"tool {member_of(choice, 'tool', 'name')}"
@@ -86,17 +86,17 @@ def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
-"""The members whose texts are compared in a body that is no Converse conversation."""
+"""The members whose texts are compared in a body that is not a Converse conversation."""
 
 LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members that contain ids in a body that is no Converse conversation."""
+"""The members that contain ids in a body that is not a Converse conversation."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""In a body that is no Converse conversation, only the presence of these members is compared, not the values."""
+"""In a body that is not a Converse conversation, only the presence of these members is compared, not their values."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
-    """The shape of a body that is no Converse conversation, for instance a model's own JSON for InvokeModel."""
+    """The shape of a body that is not a Converse conversation, for instance a model's own JSON for InvokeModel."""
     if name in _LEFT_OUT:
         return "any"
     if name in LINKS:
@@ -113,12 +113,13 @@ Match = Literal["order", "exact", "shape"]
 MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 
 MatchFunction = Callable[[dict[str, Any], dict[str, Any]], object]
-"""A rule of the user's own: a function of the recorded request and of the request that was asked, as `members` gives
-them. It returns whether the exchange answers."""
+"""A rule that is a function of the user. Its arguments are the recorded request and the request of the call, as
+`members` returns them. The function returns whether the recorded exchange answers the call.
+"""
 
 
 def name_of(rule: Match | MatchFunction) -> str:
-    """The name of a rule: that of its function if it has one, otherwise that of the rule in quotes."""
+    """Return the name of a rule for messages: the name of the user's function, or the rule's own name in quotes."""
     return f"the function {getattr(rule, '__qualname__', rule)}" if callable(rule) else f'"{rule}"'
 
 
@@ -159,12 +160,14 @@ class MatchKey:
 
     @property
     def members(self) -> dict[str, Any]:
-        """The request as the arguments of an AWS client, after its `operation`; `body` if the body is no object."""
+        """The request as keyword arguments of an AWS client, after the key `operation`. A body that is not an object is
+        under `body`.
+        """
         body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
         return {"operation": self.operation, **self.labels, **body}
 
     def with_conversation(self, conversation: Mapping[str, Any]) -> MatchKey:
-        """A copy with another conversation."""
+        """Return a copy with another conversation."""
         request: Any = conversation
         for step in reversed(self.steps):
             request = {step: request}
@@ -172,7 +175,7 @@ class MatchKey:
 
 
 def asked_by(call: Call) -> MatchKey:
-    """The match key of a call."""
+    """Return the match key of a call."""
     request = call.request
     path, _, query = request.target.partition("?")
     return _without_auto(
@@ -185,7 +188,7 @@ def asked_by(call: Call) -> MatchKey:
 
 
 def asked_in(exchange: RecordedExchange) -> MatchKey:
-    """The match key of a recorded request."""
+    """Return the match key of a recorded request."""
     line = exchange.call
     headers: Mapping[str, str] = line.get("headers", {})
     return _without_auto(
@@ -198,11 +201,11 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 _AUTO: Final[Mapping[str, Any]] = {"auto": {}}
-"""The toolChoice that a request without toolChoice has."""
+"""The toolChoice that applies to a request without a toolChoice."""
 
 
 def _without_auto(*parts: Any) -> MatchKey:
-    """A match key without a toolChoice of `auto`, since its absence means the same."""
+    """Return a match key without a toolChoice of `auto`. Without a toolChoice, the model behaves as with `auto`."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
     if config.get("toolChoice") != _AUTO:
@@ -212,7 +215,7 @@ def _without_auto(*parts: Any) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collection[str] | None = None) -> MatchKey:
-    """A copy of a match key with the replacements that are made in a recording, and with numbered account ids.
+    """Return a copy of a match key with the recorder's replacements and with numbered account ids.
 
     `own` contains the secrets of this process; the default is `own_secrets()`.
     """
@@ -227,7 +230,7 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collec
 
 
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
-    """The body of a request as the endpoint reads it: members that are null are removed."""
+    """Return the body of a request as the endpoint reads it: members that are null are removed."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
         try:
@@ -314,17 +317,18 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
 }
-"""The parts of a request that are compared. Everything outside a rule's parts may change: with "shape" every text, the
-input of tools, their schemas, media, and the inference settings."""
+"""The parts of a request that are compared. All other parts of a request may differ. With "shape", these are all texts,
+the inputs and schemas of tools, media, and the inference settings.
+"""
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
-    """The values that a rule requires to be equal, by the names of the parts in PARTS."""
+    """Return the values that a rule requires to be equal, by the names of the parts in PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """A text that is equal for two requests if, and only if, the requests match by the rule."""
+    """Return a text that is equal for two requests if, and only if, the requests match by the rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:

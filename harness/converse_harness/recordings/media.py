@@ -41,7 +41,7 @@ class DamagedMedia(DamagedData):
 
 
 def folder_of(recording: Path) -> str:
-    """The name of the folder, beside a recording, that contains its media.
+    """Return the name of the folder, beside a recording, that contains its media.
 
     >>> folder_of(Path("recordings/trip.jsonl"))
     'trip.media'
@@ -84,7 +84,7 @@ def put_back(line: Line, folder: Path) -> Line:
 
 
 def references(line: Line) -> list[str]:
-    """The names of the files that a line refers to."""
+    """Return the names of the files that a line refers to."""
     names: list[str] = []
     for key in _keys(line):
         _with_media(line[key], names.append)
@@ -92,7 +92,7 @@ def references(line: Line) -> list[str]:
 
 
 def _keys(line: Line) -> tuple[str, ...]:
-    """The keys of a line whose values may contain media; none for an event whose exact bytes are kept."""
+    """Return the keys of a line whose values may contain media; empty for an event whose exact bytes are kept."""
     if "call" in line or "part" in line or "status" in line:
         return tuple(key for key in ("request", "is", "body") if key in line)
     event = event_of(line)
@@ -131,7 +131,7 @@ _TEXT: Final = SimpleNamespace(type_name="document")
 
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:
-    """The shape of the value under a key of a line; None if AWS's model does not describe this value."""
+    """Return the shape of the value under a key of a line; None if AWS's model lacks this value."""
     if key not in ("request", "body"):
         known = key in bedrock.stream_events() or key in bedrock.stream_exceptions()
         return bedrock.shape(bedrock.stream_shape(key)) if known else _TEXT

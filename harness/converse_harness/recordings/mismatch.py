@@ -43,7 +43,7 @@ _RULES: Final[Mapping[Match, str]] = {
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
 }
-"""Rule -> one line that describes when an exchange answers a call; `matching.PARTS` has the details."""
+"""Maps each rule to a line that describes when an exchange answers a call; `matching.PARTS` has the details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class State:
     again: str = ""
 
     def place(self, number: int) -> str:
-        """The file and line of an exchange, in a form that editors can open."""
+        """Return the file and line of an exchange, in a form that editors can open."""
         return f"{self.path}:{self.exchanges[number].at}"
 
     @property
@@ -75,7 +75,7 @@ class State:
 
 
 def missed(state: State, call: Call, asked: MatchKey) -> Missed:
-    """The explanation why no exchange answers a call; `asked` is the match key of the call."""
+    """Return the explanation why no exchange answers a call; `asked` is the match key of the call."""
     fits = [number for number in range(len(state.exchanges)) if state.fits(number)]
     if not state.exchanges:
         first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
@@ -103,7 +103,7 @@ def _calls(numbers: Sequence[int]) -> str:
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
-    """A text that lists the exchanges `fits`, which were played, and the exchanges that were not played."""
+    """Return a text that lists the exchanges `fits`, which were played, and the exchanges that were not played."""
     told: list[str] = []
     for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
         more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
@@ -122,7 +122,7 @@ def _row(state: State, number: int) -> str:
 
 
 def summary(asked: MatchKey) -> str:
-    """A request on one line: operation, path labels, number of messages and last message."""
+    """Return a request on one line: operation, path labels, number of messages and last message."""
     head = f"{asked.operation} {' '.join(map(str, asked.labels.values()))}".rstrip()
     messages = cast("list[dict[str, Any]]", asked.conversation.get("messages") or [])
     if not messages:
@@ -176,7 +176,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """A text with the nearest exchange, how it differs from the call, and whether other rules would play it."""
+    """Return a text with the nearest exchange, how it differs from the call, and whether other rules would play it."""
     number = _nearest(state, asked)
     told = {
         "nearest": [_row(state, number)],
@@ -197,7 +197,7 @@ def _that_count(state: State, number: int, asked: MatchKey) -> Sequence[Differen
 
 
 def lines_told(found: Sequence[Difference]) -> Iterator[str]:
-    """Differences as text, at most _LINES lines of it."""
+    """Yield the differences as text, at most _LINES lines."""
     lines = 0
     for number, difference in enumerate(found):
         rows = list(lines_of(difference))
@@ -209,7 +209,7 @@ def lines_told(found: Sequence[Difference]) -> Iterator[str]:
 
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
-    """Sentences about whether the other rules would play the nearest exchange."""
+    """Yield sentences about whether the other rules would play the nearest exchange."""
     is_next = state.rule != "order" and number == state.following
     if is_next and state.key("order", number) == key("order", asked):
         yield 'match="order" would play it: it is the next one.'

@@ -1,4 +1,6 @@
-"""The record modes, as in vcrpy: a session is played, recorded, or both. A recorded session is saved or set aside."""
+"""The record modes, as in vcrpy: a mode decides whether a session is played, recorded, or both. Sessions are saved
+here.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def open_session(
 
     If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
     session again. `redaction` makes the replacements in recorded calls. Nothing is written before `SessionWriter.save`.
-    Raises MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is no
+    Raises MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is not a
     recording, and ReplyError for an invalid `match`, `pace` or `ignore`.
     """
     from converse_harness.recordings.ignoring import IgnoredParts
@@ -80,8 +82,8 @@ def open_session(
 class Unrecorded(Queue):
     """The queue of a missing recording.
 
-    The queue answers no call. So a test without a recording fails only if the test makes a call. `more` returns what
-    else there is to say about a call.
+    The queue answers no call, so a test without a recording fails only if it makes a call. `more` returns additional
+    text for the error about a call.
     """
 
     def __init__(self, name: str, why: tuple[str, str], more: Callable[[Call], str]) -> None:
@@ -92,7 +94,7 @@ class Unrecorded(Queue):
         """Return None: no call is answered."""
 
     def explain(self, call: Call) -> Missed:
-        """The explanation for an unanswered call: which recording is missing, and how to make it."""
+        """Explain an unanswered call: the message names the missing recording and the command that records it."""
         first, told = self._why
         return Missed(f"call {call.number} {first}", f"{told}{self._more(call)}")
 
@@ -119,8 +121,8 @@ class SavedRecording:
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
 
-    A session without answers is not saved; the old file stays unchanged. If the test passed, what it recorded when it
-    failed is removed.
+    A session without answers is not saved; the old file stays unchanged. If the test passed, the recording of an
+    earlier failure is removed.
     """
     from converse_harness.recordings.safe import said_of_masked
 
@@ -149,7 +151,7 @@ def _remove_failed(path: Path) -> None:
     if failed.is_file():
         from converse_harness.recordings.pruning import remove_recording
 
-        with suppress(OSError):  # what was recorded is saved; an old file beside it does no harm
+        with suppress(OSError):  # the new recording is saved, so an old file that remains does no harm
             remove_recording(failed, failed.parent)
 
 
@@ -162,7 +164,7 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
         try:
             writer.save(other)
         except BaseException:
-            with suppress(OSError):  # the error that is raised explains more
+            with suppress(OSError):  # the original error is more informative
                 other.parent.rmdir()
             raise
     except (OSError, ConverseHarnessError) as second:

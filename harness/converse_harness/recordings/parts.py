@@ -125,7 +125,7 @@ def _as_json(value: Any) -> Any:
 def _conversation(
     call: Line, request: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """The object in a request that contains the messages, and a function that replaces this object.
+    """Return the object in a request that contains the messages, and a function that replaces this object.
 
     The function takes a new object, and returns the request with the new object in this place.
     """
@@ -138,9 +138,9 @@ def _conversation(
 
 
 class MissingPart(ValueError):
-    """A call refers to a missing part or answer, or contains a part twice; the message describes the problem.
+    """Raised if a call refers to a missing part or answer, or contains a part twice; the message describes the problem.
 
-    `line` is the line that is wrong, if that is not the line of the call.
+    `line` is the number of the wrong line if this is not the line of the call.
     """
 
     def __init__(self, problem: str, line: int | None = None) -> None:
@@ -164,7 +164,7 @@ class Parts:
 
     @classmethod
     def of(cls, lines: Sequence[Line]) -> Parts:
-        """The parts in all lines of a file."""
+        """Return the parts in all lines of a file."""
         exchanges = [exchange for _, exchange in exchanges_in(lines)]
         return cls(
             {line["part"]: number for number, line in enumerate(lines, 1) if "part" in line},
@@ -173,7 +173,7 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """The line of a call with the whole request; `at` is the line number in the file. Raises MissingPart."""
+        """Return the line of a call with the whole request; `at` is the line number in the file. Raises MissingPart."""
         if "parts" not in call:
             return call
         request = call.get("request", {})

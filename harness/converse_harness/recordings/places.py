@@ -1,4 +1,4 @@
-"""Where two requests differ, in what a rule compares or in anything, by the paths of the requests as they came."""
+"""Find the places where two requests differ, either in the parts that a rule compares or in all parts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _IDS: Final = ("toolUseId",)
 """The members of a conversation that contain ids, which differ in each session."""
 
 _NOT_IN_THE_BODY: Final = ("operation", "path", "query", "headers")
-"""The parts of a request that do not stand in its body; a path leads to them by their names."""
+"""The parts of a request that are not in its body. The first step of a path to such a part is the part's name."""
 
 
 def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """The differences that prevent a match by the rule, with real values."""
+    """Return the differences that prevent a match by the rule, with the values from the requests."""
     try:
         old, new = (_with_accounts_equal(each) for each in (recorded, asked))
         if rule == "shape":
@@ -44,7 +44,7 @@ def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Differe
 
 
 def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """All differences, except those that a recording cannot avoid: other ids, other account ids, masked secrets."""
+    """Return all differences except unavoidable ones: other ids, other account ids, masked secrets."""
     try:
         old, new = ({"path": dict(each.labels), "request": each.request} for each in (recorded, asked))
         names = _IDS if asked.operation in CONVERSATIONS else LINKS
@@ -63,7 +63,7 @@ def _was_masked(difference: Difference) -> bool:
 
 
 def _apart(old: Any, new: Any, path: Steps = ()) -> Iterator[Difference]:
-    """The places where two JSON values of one shape differ, as `differences` finds them, and many times as fast.
+    """Yield the places where two JSON values of the same shape differ. This is many times faster than `differences`.
 
     Items of equally long lists are compared one by one, except tools, which may come in another order.
     """
@@ -85,7 +85,7 @@ def _with_accounts_equal(asked: MatchKey) -> MatchKey:
 
 
 def _with_numbered_ids(value: Any, names: Collection[str], links: dict[str, int], name: str = "") -> Any:
-    """A JSON value in which each id, a text below one of `names`, is its number in order of appearance."""
+    """Return a JSON value with each id replaced by a number in order of appearance; `names` are the keys of ids."""
     if name in names and isinstance(value, str):
         return links.setdefault(value, len(links) + 1)
     return mapped(value, lambda key, each: _with_numbered_ids(each, names, links, key))
@@ -100,14 +100,14 @@ def _named(difference: Difference) -> Difference:
 
 
 def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Difference:
-    """A difference with what stands in the requests, not with its shape."""
+    """Return a difference with the values from the requests instead of the values from their shapes."""
     old = _at(recorded, difference.was, difference.old)
     new = _at(arrived, difference.path, difference.new)
     return difference._replace(old=old, new=new) if differ(old, new) else difference
 
 
 def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
-    """The value at a path; `otherwise` if the path leads to nothing or `otherwise` is ABSENT."""
+    """Return the value at a path; `otherwise` if the path does not exist or if `otherwise` is ABSENT."""
     if otherwise is ABSENT:
         return ABSENT
     try:
@@ -118,7 +118,7 @@ def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
     return value
 
 
-# The differences in shape. What is compared is sorted or counted, so each difference is led back to its place.
+# The differences in shape. The compared values are sorted or counted, so the place of each difference is looked up.
 
 
 def _of_shape(recorded: MatchKey, asked: MatchKey) -> Iterator[Difference]:
@@ -146,7 +146,7 @@ def _of_shape(recorded: MatchKey, asked: MatchKey) -> Iterator[Difference]:
 def _items(
     old: Sequence[Any], new: Sequence[Any], name: Callable[[Any], str], path: Steps, *, once: bool = False
 ) -> Iterator[Difference]:
-    """The items of which a list has more than the other list, by their names; with `once`, the first of each name."""
+    """Yield the items of one list that have no item of the same name in the other; with `once`, one item per name."""
     before, after = [name(each) for each in old], [name(each) for each in new]
     for names, others, is_old in (before, after, True), (after, before, False):
         left = Counter(others)

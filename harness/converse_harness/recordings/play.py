@@ -46,9 +46,9 @@ _RECORDED: Final = "recorded"
 class Recording:
     """A recorded session, made by `recording`; a Recording can be used like replies, any number of times.
 
-    `match`, `pace` and `redaction` are the arguments of `recording`, `ignored` is what `ignore` names. If `required` is
-    true, an exchange that is not played fails the test. `again` is the command that records the session again;
-    messages contain it.
+    `match`, `pace` and `redaction` are the arguments of `recording`; `ignored` are the parts in its argument `ignore`.
+    If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
+    session again; messages contain it.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class Recording:
     )
 
     def queue(self, name: str) -> Queue:
-        """A new queue with all exchanges of the recording, none of them played."""
+        """Return a new queue with all exchanges of the recording, all of them unplayed."""
         return Playing(self, name)
 
     @property
@@ -84,14 +84,14 @@ class Recording:
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """The text that a rule compares for the request of an exchange. Each text is computed only once."""
+        """Return the text that a rule compares for the request of an exchange. Each text is computed only once."""
         known = self._keys.get((rule, numbered, number))
         if known is None:
             known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
         return known
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """The match key of a call; if `numbered`, in the form in which the call would have been recorded."""
+        """Return the match key of a call; if `numbered`, in the form in which the call would have been recorded."""
         asked = self.ignored.left_out_of(asked_by(call))
         return as_recorded(asked, self.redaction) if numbered else asked
 
@@ -102,7 +102,7 @@ class Recording:
 
 
 class MatchFailed(ReplyError):
-    """A function of the user that is the rule `match` raised an error, which is the cause of this one."""
+    """Raised if the user's function `match` raised an error. That error is the cause of this one."""
 
 
 class Playing(Queue):
@@ -139,7 +139,7 @@ class Playing(Queue):
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a function of the user's decides which exchange answers."""
+        """Whether a function of the user decides which exchange answers."""
         return callable(self.recording.match)
 
     def _found(self, call: Call) -> Slot | None:
@@ -164,13 +164,13 @@ class Playing(Queue):
         if rule == "order":
             return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
         if self._is_equal:
-            return first  # calls usually arrive in the recorded order: no other exchange needs to be read
+            return first  # calls usually arrive in the recorded order, so no other exchange needs to be read
         found = self._first("exact", exact, numbered=numbered)
         self._is_equal = found is not None
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
     def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
-        """The first unplayed exchange that a function accepts; one with an equal request comes first."""
+        """Return the first unplayed exchange that a function accepts; one with an equal request comes first."""
         equal = self._first("exact", exact, numbered=numbered)
         for slot in [*([equal] if equal else []), *self.slots]:
             number = self._numbers[id(slot)]
@@ -180,7 +180,7 @@ class Playing(Queue):
         return None
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
-        """The first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
+        """Return the first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
         index = self._indexes.get((rule, numbered))
         if index is None:
             index = self._indexes[rule, numbered] = {}
@@ -188,11 +188,11 @@ class Playing(Queue):
                 index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
         slots = index.get(wanted, deque())
         while slots and not slots[0].left:
-            slots.popleft()  # a slot that was played is never free again
+            slots.popleft()  # a played slot never becomes free again
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
-        """The first unplayed exchange that equals the call except for masked texts; both have the same shape."""
+        """Return the first unplayed exchange that equals the call except for masked texts; both have the same shape."""
         asked = self.recording.asked_by(call, numbered=True)
         shape, exact = key("shape", asked), key("exact", asked)
         for slot in self.slots:
@@ -211,12 +211,12 @@ class Playing(Queue):
         self._indexes = {}
 
     def where(self, slot: Slot) -> str:
-        """The file and line of a slot's exchange."""
+        """Return the file and line of a slot's exchange."""
         exchange = self.recording.exchanges[self._numbers[id(slot)]]
         return f"{self.recording.path}:{exchange.at}: "
 
     def explain(self, call: Call) -> Missed | None:
-        """The explanation why no exchange answers a call: the nearest exchange and the differences."""
+        """Return the explanation why no exchange answers a call: the nearest exchange and the differences."""
         if self._all and not self.slots:
             return None  # the recording was scripted only temporarily and has been removed
         recording = self.recording
@@ -281,13 +281,14 @@ def recording(
     """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
 
     `match` is the rule by which an exchange answers a call: "order", "exact", "shape", or a function of the recorded
-    request and the one that came. Each of these is a dict with `operation`, `modelId` and the members of the body; the
-    first unplayed exchange of the same operation for which the function returns true answers. `ignore` lists paths in
-    Converse's request that do not count, such as "system" or "toolConfig.tools[*].description". `pace` is "recorded" or
-    the factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they
-    are also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
-    ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that
-    are replayed unchanged. The example of `record` plays a recording.
+    request and the call's request. Both requests are dicts with `operation`, `modelId` and the members of the body. The
+    first unplayed exchange of the same operation for which the function returns true answers the call. `ignore` lists
+    paths in Converse's request that do not count, such as "system" or "toolConfig.tools[*].description". `pace` is
+    "recorded" or the factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during
+    recording; they are also made in each call before the call is compared. Raises DamagedRecording for a file that is
+    not a recording, ReplyError for a missing file. Warns with MaskedSecretWarning if a secret was masked in a signature
+    of reasoning, or in bytes that are replayed unchanged. The example of `record`
+    plays a recording.
     """
     factor, ignored = check_how(match, pace), IgnoredParts.of(ignore)
     where = Path(path)
@@ -309,7 +310,7 @@ def recording(
 
 
 def _elsewhere(path: Path) -> str:
-    """Where a file that is not there was looked for, and where it is."""
+    """Return advice about a missing file: the folder of relative paths, and the place where the file exists."""
     if path.is_absolute() or path.exists():
         return ""
     below = Path("recordings", path)

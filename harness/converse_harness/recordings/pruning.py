@@ -27,18 +27,18 @@ _BEGINNING: Final = 40
 
 
 def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
-    """Map each recording whose file name stands in a source file below `root` to the place, as `file:line`.
+    """Map each recording whose file name occurs in a source file below `root` to the place, as `file:line`.
 
-    A test in another language, or one that starts a server, uses a recording that pytest does not see.
+    A test in another language, or a test that starts a server, may use a recording without pytest's knowledge.
     """
     names = {path.name.encode(): path for path in paths}
     found: dict[Path, str] = {}
     for file in _sources(root) if names else ():
         data = b""
-        with suppress(OSError):  # what cannot be read here, no test can read
+        with suppress(OSError):  # a test cannot read this file either
             data = file.read_bytes()
         if FORMAT.encode() in data[:_BEGINNING]:
-            continue  # a list that `--converse-used` wrote names them all
+            continue  # a list written by `--converse-used` contains the name of every recording
         for name, path in names.items():
             at = data.find(name)
             if at >= 0 and path not in found:
@@ -59,13 +59,13 @@ def _sources(root: Path) -> Iterator[Path]:
             continue
         for name in sorted(files):
             path = Path(folder, name)
-            with suppress(OSError):  # a link to nothing
+            with suppress(OSError):  # a link to a missing file
                 if _SOURCES.search(name) and path.stat().st_size <= _LARGEST:
                     yield path
 
 
 def usual_path(path: Path) -> Path:
-    """The path of the recording beside which a failed one stands; the path itself for any other."""
+    """Return the usual path for the path of a failed test's recording; return any other path unchanged."""
     return path.with_name(path.name.removesuffix(FAILED_SUFFIX) + SUFFIX) if _is_failed(path) else path
 
 
@@ -81,7 +81,7 @@ def remove_recording(path: Path, within: Path) -> None:
         for each in sorted(folder.iterdir()):
             each.unlink()
         folder.rmdir()
-    with suppress(OSError):  # the first folder that is not empty
+    with suppress(OSError):  # this folder is not empty
         for parent in path.parents:
             if parent == within or not parent.is_relative_to(within):
                 break
@@ -89,9 +89,9 @@ def remove_recording(path: Path, within: Path) -> None:
 
 
 def remove_exchanges(path: Path, lines: Collection[int]) -> int:
-    """Remove the exchanges whose calls are on these lines, and media that are no longer needed; return their number.
+    """Remove the exchanges whose calls are on these lines, and unneeded media. Return the number of removed exchanges.
 
-    Raises OSError or DamagedRecording; then the file is as it was.
+    Raises OSError or DamagedRecording; then the file is unchanged.
     """
     session = read(path, legal=False)
     kept = [exchange for exchange in session.exchanges if exchange.at not in lines]
@@ -104,6 +104,6 @@ def remove_exchanges(path: Path, lines: Collection[int]) -> int:
     for each in sorted(folder.iterdir()) if folder.is_dir() else ():
         if f'"{folder.name}/{each.name}"' not in text:
             each.unlink()
-    with suppress(OSError):  # there is none, or it is not empty
+    with suppress(OSError):  # the folder is missing or not empty
         folder.rmdir()
     return len(session.exchanges) - len(kept)

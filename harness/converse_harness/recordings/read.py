@@ -28,13 +28,16 @@ NESTED: Final = DEEPEST + 3
 """The deepest nesting of a line: DEEPEST levels of recorded JSON, and 3 for the line and for references to media."""
 
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
-"""Matches a line that git writes into a file that it could not merge."""
+"""Matches a line that git writes into a file to mark a merge conflict."""
 
 _BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
-    """A file is no valid recording of this version; `path`, `line` (from 1), `problem` and `advice` are the details."""
+    """Raised if a file is not a valid recording of this version.
+
+    `path`, `line` (from 1), `problem` and `advice` are the details.
+    """
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}".rstrip())
@@ -45,7 +48,7 @@ class DamagedRecording(DamagedData):
 
 
 def read(path: Path, *, legal: bool = True) -> RecordedSession:
-    """The session in a file. Raises DamagedRecording, and OSError for a file that cannot be read.
+    """Return the session in a file. Raises DamagedRecording, and OSError for a file that cannot be read.
 
     If `legal` is true, DamagedRecording is also raised for an answer that AWS would not have sent, unless its call
     declares `faults`.
@@ -54,7 +57,7 @@ def read(path: Path, *, legal: bool = True) -> RecordedSession:
 
 
 def text_of_file(path: Path) -> str:
-    """The text of a file. Raises DamagedRecording, and OSError for a file that cannot be read."""
+    """Return the text of a file. Raises DamagedRecording, and OSError for a file that cannot be read."""
     data = path.read_bytes()
     try:
         return data.decode()
@@ -65,7 +68,7 @@ def text_of_file(path: Path) -> str:
 
 
 def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
-    """The session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
+    """Return the session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
     `legal` has the same meaning as for `read`.
     """
@@ -79,7 +82,7 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
 
 def session_without_media(text: str, path: object) -> RecordedSession:
-    """The session in a text, legal or not, with references in the place of the media in other files.
+    """Return the session in a text, legal or not, with references in the place of the media in other files.
 
     Raises DamagedRecording.
     """
@@ -90,7 +93,7 @@ def session_without_media(text: str, path: object) -> RecordedSession:
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
-    """The session made of lines in which `problems_of` finds no errors."""
+    """Return the session made of lines in which `problems_of` finds no errors."""
     parts = Parts.of(lines)
     return RecordedSession(
         lines[0],
@@ -102,7 +105,7 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """The exchange made of these lines; `at` is the number of the first line in the file."""
+    """Return the exchange made of these lines; `at` is the number of the first line in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
@@ -117,7 +120,7 @@ def _refuse(problems: Iterable[Problem], path: object) -> None:
 class Rows:
     """The lines of a file as text; each line is decoded separately, on demand.
 
-    Raises DamagedRecording for an empty text, a byte order mark, or a first line that is no header of this version.
+    Raises DamagedRecording for an empty text, a byte order mark, or a first line that is not a header of this version.
     """
 
     def __init__(self, text: str, path: object) -> None:
@@ -140,7 +143,7 @@ class Rows:
         return range(1, len(self.texts) + 1)
 
     def as_written(self, number: int) -> Line:
-        """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
+        """Return the JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
         # A file may have thousands of lines, so decode the line as one plain JSON object, which is fast. If this fails,
         # read the line again with all checks.
@@ -154,7 +157,7 @@ class Rows:
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
-        """The JSON object on a line, with the media from the media files. Raises DamagedRecording."""
+        """Return the JSON object on a line, with the media from the media files. Raises DamagedRecording."""
         line = self.as_written(number)
         if not self._has_media:
             return line
@@ -180,7 +183,7 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """The JSON object on an unusual line. Raises DamagedRecording with the reason if the line is no JSON object."""
+    """Return the JSON object on an unusual line. Raises DamagedRecording if the line is not a JSON object."""
     row = row.strip(" \t\r")
     if _CONFLICT.fullmatch(row):
         problem = (
@@ -224,23 +227,23 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""The lines of calls, parts and answers begin like this, unless somebody changed spaces or the order of keys."""
+"""The beginnings of the lines of calls, parts and answers, unless somebody has changed spaces or the order of keys."""
 
 _MASKED: Final = '"masked"'
 
 
 def open_file(path: Path) -> RecordedSession:
-    """The session in a file.
+    """Return the session in a file.
 
-    Raises OSError for a file that cannot be read, and DamagedRecording for a file that is no recording. An invalid
-    exchange raises DamagedRecording when its `call` or `answer` is first read; but a file that is not formatted as the
-    recorder writes it is checked as a whole at once.
+    Raises OSError for a file that cannot be read, and DamagedRecording for a file that is not a recording. An invalid
+    exchange raises DamagedRecording when its `call` or `answer` is first read. A file with another format than the
+    recorder's is checked completely at once.
     """
     return open_text(text_of_file(path), path)
 
 
 def open_text(text: str, path: object = "<recording>") -> RecordedSession:
-    """The session in a text, read on demand as by `open_file`."""
+    """Return the session in a text, read on demand as by `open_file`."""
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
@@ -271,7 +274,7 @@ class _OpenFile(Rows):
         self._parts = Parts(named, self._part, self._answered)
 
     def exchanges(self) -> Iterator[RecordedExchange]:
-        """The exchanges. An exchange is read when its `call` or `answer` is first used."""
+        """Yield the exchanges. An exchange is read when its `call` or `answer` is first used."""
         for number, at in enumerate(self.starts, 1):
             yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
 
@@ -282,7 +285,7 @@ class _OpenFile(Rows):
             return self._parts.whole(call, at)
         except MissingPart as error:
             for each in self._parts.line_of.values():
-                self._part(each)  # raises if the part itself is invalid
+                self._part(each)  # this call raises if the part itself is invalid
             raise DamagedRecording(self.path, error.line or at, str(error)) from error
 
     def _answer(self, at: int, call: Line) -> Answer:
@@ -293,7 +296,7 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """The lines of the answer to the call on line `at`.
+        """Return the lines of the answer to the call on line `at`.
 
         If there is no answer, the next line of any kind is returned.
         """
@@ -306,6 +309,6 @@ class _OpenFile(Rows):
         return part
 
     def _answered(self, number: int) -> Sequence[Line]:
-        """The lines of an exchange, by the number of its call, from 1."""
+        """Return the lines of an exchange, by the number of its call, from 1."""
         at = self.starts[number - 1]
         return [self.line(at), *self._after(at)]

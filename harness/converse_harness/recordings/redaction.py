@@ -94,7 +94,7 @@ class Redaction:
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
-        r"""A redaction from lines of a configuration file; a line is `regular expression => replacement`.
+        r"""Return a redaction from lines of a configuration file; a line is `regular expression => replacement`.
 
         Empty lines are ignored. Raises ReplyError for an invalid line.
 
@@ -104,7 +104,7 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """The lines of a recording after all replacements; the first `kept` lines were already in the file.
+        """Return the lines of a recording after all replacements; the first `kept` lines were already in the file.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
         cannot be masked, for instance in a zip file, so the caller must search the lines again.
@@ -119,7 +119,7 @@ class Redaction:
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
-        """A request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
+        """Return a request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
 
         Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
         A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
@@ -128,7 +128,7 @@ class Redaction:
 
 
 def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> Any:
-    """A request as `Redaction.normalised` returns it; `own` contains the secrets of this process."""
+    """Return a request as `Redaction.normalised` returns it; `own` contains the secrets of this process."""
     if redaction.replacements:
         request = _Work(accounts_of(()), tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
     views = list(views_of(request, 0))
@@ -140,7 +140,7 @@ def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> 
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
-    """A function that returns the changes that replace a text, or each match of a pattern, by `new`."""
+    """Return a function that returns the changes that replace a text, or each match of a pattern, by `new`."""
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
@@ -148,7 +148,7 @@ def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
 
 
 def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
-    """The pattern and the replacement of a line of the ini file. Raises ReplyError for a line without both."""
+    """Return the pattern and the replacement of a line of the ini file. Raises ReplyError for a line without both."""
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
         raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
@@ -242,7 +242,7 @@ class _Work:
     """Whether a value is searched as `name: value`, as `views_of` yields it, and also with its escapes decoded."""
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
-        """A copy of the lines with the replacements made."""
+        """Return a copy of the lines with the replacements made."""
         made = deepcopy([*lines])
         for group in streamed(made):
             pieces = [text for _, _, text in group]
@@ -316,7 +316,7 @@ class _Work:
             return run
         try:
             new = self._packed(data, depth)
-        except ValueError:  # no UTF-8
+        except ValueError:  # not UTF-8
             new = data if self.named else self._binary(data)
         if new == data:
             return run
@@ -324,7 +324,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _binary(self, data: bytes) -> bytes:
-        """Make those replacements in binary data that touch a secret. Others would match by chance, and damage it."""
+        """Make only the replacements of secrets in binary data, because others may match there by chance."""
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)
@@ -361,7 +361,7 @@ class _Work:
             return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Make the replacements in bytes that are no whole frame. The given and the returned pieces are base64."""
+        """Make the replacements in bytes that are not a whole frame. The given and the returned pieces are base64."""
         came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
         new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
         return [base64.b64encode(each).decode() for each in new]
@@ -371,7 +371,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
-    """The functions that find and mask the secrets of the kinds with these names."""
+    """Yield the functions that find and mask the secrets of the kinds with these names."""
     if OWN_SECRET in kinds:
         yield lambda text: masked(own_spans(text, own))
     for kind in _MASKED:

@@ -26,7 +26,8 @@ from converse_harness.stream.http import (
 )
 
 Answer = tuple[Line, tuple[Line, ...], Line | None]
-"""The lines of an answer: the head, the events of the stream, and the bad end (None if the answer ended well)."""
+"""The lines of an answer: the head, the events of the stream, and the abnormal end (None if the answer ended normally).
+"""
 
 
 class RecordedExchange:
@@ -34,7 +35,7 @@ class RecordedExchange:
 
     `at` is the number, from 1, of the call's line in the file. `call` is this line, with the whole request. `head` is
     the line of the answer's head, or of the failure in its place. `events` are the lines of the answer's stream. `end`
-    is the line of a bad end, or None if the answer ended well.
+    is the line about an abnormal end, or None if the answer ended normally.
     """
 
     __slots__ = ("_answer", "_call", "at")
@@ -82,12 +83,12 @@ class RecordedExchange:
 
     @property
     def end(self) -> Line | None:
-        """The line of a bad end; None if the answer ended well."""
+        """The line about an abnormal end of the answer; None if the answer ended normally."""
         return self.answer[2]
 
     @property
     def operation(self) -> str:
-        """The AWS operation, or the method and path of a request that is no Bedrock operation."""
+        """The AWS operation, or the method and path of a request that is not a Bedrock operation."""
         return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
 
     @property
@@ -111,7 +112,7 @@ class RecordedExchange:
         return list(self.call.get("masked", ()))
 
     def lines(self) -> list[Line]:
-        """The lines of the exchange, in the order of the file."""
+        """Return the lines of the exchange, in the order of the file."""
         return [self.call, self.head, *self.events, *([] if self.end is None else [self.end])]
 
 
@@ -128,11 +129,11 @@ _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IG
 """Matches a request id that a recorder has masked. The request ids of AWS are UUIDs, which never match."""
 
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""The members of a Converse response beside message and stop reason, in the order of `assemble`'s Response."""
+"""The members of a Converse response except message and stop reason, in the same order as in `assemble`'s Response."""
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
-    """The Reply with the recorded answer. The recorded pauses are multiplied by `pace`; 0 means no pauses."""
+    """Return the Reply with the recorded answer. The recorded pauses are multiplied by `pace`; 0 means no pauses."""
     events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
@@ -140,7 +141,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """The chunks of a stream.
+    """Return the chunks of a stream.
 
     If each chunk is one event without a pause, the result is StreamChunks, which is sent faster.
     """
@@ -182,9 +183,9 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
 
 
 def _request_id(exchange: RecordedExchange) -> str:
-    """The recorded request id; NO_REQUEST_ID if none was recorded.
+    """Return the recorded request id; NO_REQUEST_ID if none was recorded.
 
-    If a recorder masked the id, the result is computed from the exchange, so that every replay has the same one.
+    If a recorder masked the id, the result is computed from the exchange, so that every replay has the same id.
     """
     known: str = exchange.head.get("requestId", NO_REQUEST_ID)
     if not _PLACEHOLDER.search(known):
@@ -193,7 +194,7 @@ def _request_id(exchange: RecordedExchange) -> str:
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
-    """The usual headers in order, with recorded values if these differ. The other recorded headers follow."""
+    """Yield the usual headers in order, with recorded values if these differ. The other recorded headers follow."""
     unusual: dict[str, str | None] = dict(head.get("headers", {}))
     for name, value in usual:
         if name == "x-amzn-RequestId" and "requestId" not in head:
@@ -207,7 +208,7 @@ def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str
 
 
 def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:
-    """The body of the Reply: a message, events or an error; for any other answer, a short description."""
+    """Return the body of the Reply: a message, events or an error; for any other answer, a short description."""
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))
@@ -223,7 +224,7 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
 
 
 def message_of(members: Mapping[str, Any]) -> Body:
-    """The body of a Reply with the message in a ConverseResponse; a BareBody if it has none."""
+    """Return the body of a Reply with the message of a ConverseResponse; a BareBody if the response has no message."""
     from converse_harness import bedrock
 
     read = bedrock.from_json("ConverseResponse", members)

@@ -31,7 +31,7 @@ _ENCODED: Final = (
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written because of its `leaks`.
+    """An exchange that is not written to the file because of its `leaks` (secrets that cannot be masked).
 
     `number` counts from 0; `asked` is the operation or method.
     """
@@ -75,7 +75,7 @@ def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> Sa
 
 
 def said_of_masked(masked: Sequence[Leak], where: object) -> str:
-    """The report about masked secrets in the file `where`; empty if there are none."""
+    """Return the report about masked secrets in the file `where`; empty if there are none."""
     if not masked:
         return ""
     listed = _listed([f"  {where}:{leak.line}: {leak}" for leak in masked])
@@ -83,7 +83,7 @@ def said_of_masked(masked: Sequence[Leak], where: object) -> str:
 
 
 def said_of_left_out(safe: SafeLines, where: object) -> str:
-    """The report about exchanges left out of the file `where`; empty if there are none."""
+    """Return the report about exchanges left out of the file `where`; empty if there are none."""
     if not safe.left_out:
         return ""
     places = [f"  call {each.number + 1}, {each.asked}: {leak}" for each in safe.left_out for leak in each.leaks]

@@ -1,4 +1,4 @@
-"""A recording as the source of a test: `converse.script(...)` with a reply for each recorded answer."""
+"""Convert a recording to the source of a test: `converse.script(...)` with a reply for each recorded answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COUNTED: Final = "CountTokens"
 
 @dataclass(frozen=True, slots=True)
 class ScriptSource:
-    """The source of `converse.script(...)`. `names` are the names of `converse_harness` that it needs.
+    """The source of `converse.script(...)`. `names` are the names that it needs from `converse_harness`.
 
     `left_out` contains, for each exchange that no reply can answer, a sentence with the reason.
     """
@@ -38,9 +38,9 @@ class ScriptSource:
 def script_source(
     exchanges: Sequence[RecordedExchange], *, short: bool = False, indent: int = _STEP, width: int = WIDTH
 ) -> ScriptSource:
-    """Write recorded answers as `converse.script(...)`, each line with this indentation, in lines of this width.
+    """Return recorded answers as `converse.script(...)`, in lines with this indentation and maximum width.
 
-    `short` leaves out where the deltas of a block are cut, token usage, and the ids of tool uses.
+    If `short` is true, the cuts between deltas, the token usage and the ids of tool uses are left out.
     """
     made: list[Calls] = []
     left_out: list[str] = []
@@ -52,7 +52,7 @@ def script_source(
             source = None
         if calls is not None and source is not None:
             made.append(calls)
-        elif exchange.operation != _COUNTED:  # a fake counts tokens without a script
+        elif exchange.operation != _COUNTED:  # a fake answers CountTokens without a script
             left_out.append(_why_not(exchange))
     replies: list[Calls] = []
     for calls, several in groupby(made):
@@ -100,7 +100,7 @@ def _comment(text: str, width: int) -> str:
 
 
 def name_of_test(path: Path) -> str:
-    """The name of a test for the recording at a path.
+    """Return the name of a test for the recording at a path.
 
     >>> name_of_test(Path("recordings/trips/Chur to Tirano.jsonl"))
     'test_chur_to_tirano'

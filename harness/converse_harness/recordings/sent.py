@@ -1,4 +1,4 @@
-"""What a client gets of an answer, without what differs by chance, so that a recorded answer and a reply compare."""
+"""Compare a recorded answer with a reply: extract the parts that a client receives, without random values."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WAITS: Final = ("retry-after", "retry-after-ms")
 """The headers with which an error asks a client to wait."""
 
 _NO_REQUEST: Final = b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}'
-"""The request for a reply if the recording has no valid one."""
+"""The request used for a reply if the recording has no valid request."""
 
 
 class Sent(NamedTuple):
-    """What a client gets of an answer: the head, the events of a stream or one body, and how the answer ends."""
+    """The parts of an answer that a client receives: the head, the events of a stream or one body, and the end."""
 
     status: int
     error: str
@@ -36,10 +36,10 @@ class Sent(NamedTuple):
 
 
 def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
-    """Return what a client gets of a response.
+    """Return the parts of a response that a client receives.
 
-    Left out are the times, the padding, the request id, latencyMs, and which events share an HTTP chunk. `whole` leaves
-    out three things more: where the deltas of a block are cut, token usage, and the ids of tool uses.
+    The result does not contain the times, the padding, the request id, latencyMs and the division into HTTP chunks. If
+    `whole` is true, it also does not contain the cuts between deltas, the token usage and the ids of tool uses.
     """
     if response.failure is not None:
         return Sent(0, "", (), [], response.failure)
@@ -50,7 +50,7 @@ def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
         content = list(_events(data, ending))
         content = [*_joined(content)] if whole else content
     elif ending:
-        content = []  # a client gets nothing of a body that breaks off
+        content = []  # a client discards an incomplete body
     else:
         content = [parsed_json(data, data)]
     content = [_without_chance(each, whole=whole) for each in content]
@@ -74,19 +74,19 @@ def answer_of(reply: Reply, exchange: RecordedExchange) -> HttpResponse:
 
 
 def _events(data: bytes, ending: list[str]) -> Iterator[Any]:
-    """Yield the events in these bytes. `ending` gets a word if the bytes do not end with a whole valid frame."""
+    """Yield the events in these bytes. If the bytes do not end with a valid frame, append a text to `ending`."""
     decoder = Decoder()
     try:
         for frame in decoder.feed(data):
             yield decode_event(frame)[0]
         decoder.close()
     except DamagedData as error:
-        # Where exactly a frame was cut or changed is left out, because the padding moves the place.
+        # The exact place of the damage in a frame is left out, because it depends on the padding.
         ending.append("cut" if getattr(error, "kind", "") == "truncated_frame" else "damaged")
 
 
 def _joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the events with all successive deltas of one block and one kind as one delta."""
+    """Yield the events with consecutive deltas of one block and one kind joined into one delta."""
     pending: tuple[str, dict[str, Any]] | None = None
     for event in events:
         found = _delta(event)
@@ -133,9 +133,9 @@ def _without_chance(value: Any, *, whole: bool) -> Any:
 
 
 def same(recorded: Sent, made: Sent, *, partial: bool = False) -> bool:
-    """Whether two answers are the same for a client. If the recorded one is `partial`, its end is not compared.
+    """Whether two answers are equal for a client. If the recorded answer is `partial`, its end is not compared.
 
-    A recorder may have left out the name of an error; then it is not compared.
+    If a recorder left out the name of an error, the names are not compared.
     """
     if not recorded.error:
         made = made._replace(error="")

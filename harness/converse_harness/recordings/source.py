@@ -1,7 +1,7 @@
-"""Python source of values and calls, laid out as ruff and black lay it out.
+"""Write values and calls as Python source, formatted as ruff and black format it.
 
-A text that is too long for its line is written in parts that Python joins. All that is written can be evaluated, and
-gives an equal value again.
+A text that is too long for its line is written in parts that Python joins. The evaluated source equals the original
+value.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 """The name of a function or method, its positional arguments, and its keyword arguments."""
 
 WIDTH: Final = 88
-"""The maximum line length in columns, as ruff and black have it by default."""
+"""The maximum line length in columns: the default of ruff and black."""
 
 _STEP: Final = "    "
 _LEAST: Final = 20
-"""The smallest width of a part of a text, in columns, however far it is indented."""
+"""The minimum width of a part of a text in columns, even if the part is indented far."""
 
 _FLUENT: Final = 3
-"""From this number of calls in a chain, each method of a chain that is too long stands on a line of its own."""
+"""If a chain of at least this number of calls is too long, each method is on a separate line."""
 
 
 class Unwritable(ValueError):
-    """A value has no source, for example an argument with a name that is no identifier."""
+    """Raised for a value that has no source, for example an argument whose name is not an identifier."""
 
 
 def source_of(value: object, *, indent: int = 0, before: int = 0, after: int = 0, width: int = WIDTH) -> str:
     """Return the source of a value: JSON in Python's types, bytes or a Fault.
 
     `indent` is the indentation of the line in columns. `before` and `after` are the numbers of columns that other
-    source needs on the first and the last line. Raises Unwritable.
+    source needs on the first and the last line. Raises Unwritable for a value without source.
 
     >>> source_of({"city": "Zürich", "days": [1, None]})
     '{"city": "Zürich", "days": [1, None]}'
@@ -58,16 +58,16 @@ def source_of(value: object, *, indent: int = 0, before: int = 0, after: int = 0
             lines = [_member("", item, inner, width) for item in cast("Sequence[object]", value)]
             return _block("[", lines, "]", indent)
         case _:
-            return flat  # a number, a key or a short text: nothing in it can be cut
+            return flat  # a number, a key or a short text, which cannot be cut
     return "\n".join(["(", *(" " * inner + line for line in lines), " " * indent + ")"])
 
 
 def chain_source(
     calls: Sequence[Call], *, prefix: str = "reply.", indent: int = 0, after: int = 0, width: int = WIDTH
 ) -> str:
-    """Return the source of calls in a chain: `prefix` stands before the first, "." before every other.
+    """Return the source of calls in a chain, with `prefix` before the first call and "." before each other call.
 
-    The other arguments are those of `source_of`. Raises Unwritable.
+    The other arguments are those of `source_of`. Raises Unwritable for a value without source.
 
     >>> chain_source([("text", ("hi",), {}), ("times", (2,), {})])
     'reply.text("hi").times(2)'
@@ -126,7 +126,7 @@ def _flat(value: object) -> str:
             return "[" + ", ".join(map(_flat, cast("Sequence[object]", value))) + "]"
         case None | bool() | int() | Fault():
             return repr(value)
-        case float() if value - value == 0:  # neither infinite nor "not a number", which have no literal
+        case float() if value - value == 0:  # infinity and nan have no literal
             return repr(value).replace("e+", "e")
         case _:
             raise Unwritable(f"{type(value).__name__} has no source")
@@ -136,7 +136,7 @@ _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _quoted(text: str, prefix: str = "") -> str:
-    """Return a literal in double quotes, or in single ones if then fewer quotes in the text need an escape."""
+    """Return a literal in double quotes, or in single quotes if these need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     made = "".join(_escaped(each, quote, is_bytes=bool(prefix)) for each in text)
     return f"{prefix}{quote}{made}{quote}"
@@ -154,11 +154,11 @@ def _escaped(character: str, quote: str, *, is_bytes: bool) -> str:
 
 
 _CUT: Final = re.compile(r"[^\s]*\s*\n|[^\s]*[^\S\n]*|\s+")
-"""Matches a word of a text with the space after it, up to the end of a line."""
+"""Matches a word with the white space after it, at most up to the end of the line."""
 
 
 def _parts(text: str, room: int) -> list[str]:
-    """Cut a text into parts of at most `room` columns as literals: after line ends, or after spaces."""
+    """Cut a text after line ends or spaces into parts whose literals have at most `room` columns."""
     if _columns(_quoted(text)) - 2 <= room:
         return [text]
     parts: list[str] = []
@@ -177,12 +177,12 @@ def _parts(text: str, room: int) -> list[str]:
 
 
 def _width_in_literal(character: str) -> int:
-    """The columns that a character takes in a literal; of a quote, those that it takes with an escape."""
+    """Return the number of columns of a character in a literal; a quote counts with its escape."""
     return 2 if character in "'\"" else _columns(_escaped(character, "", is_bytes=False))
 
 
 def _columns(text: str) -> int:
-    """The width of a text on a terminal: two columns for a wide character, none for one that combines."""
+    """Return the width of a text on a terminal: two columns for a wide character, none for a combining character."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF") for each in text)

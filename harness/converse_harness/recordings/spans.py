@@ -1,4 +1,4 @@
-"""Changes of spans of a text: find them, also in escaped text, and make them in a text that is split into pieces."""
+"""Find changes of parts of a text, also in escaped text, and apply them to a text that is split into pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FindChanges = Callable[[str], list[Change]]
 
 
 def deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
-    """Find changes in a text, also where its characters are escaped, percent-encoded or HTML entities."""
+    """Find changes in a text, also in parts with escaped or percent-encoded characters or HTML entities."""
     changes = find(text)
     for inner, starts in undone(text) if depth else ():
         for start, end, new in deep(find, inner, depth - 1):
@@ -27,8 +27,8 @@ def deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
 def spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
     """Apply changes to one text that is split into pieces.
 
-    A replacement as long as the replaced text is split at the same positions; any other replacement goes into the piece
-    where the replaced text begins.
+    A replacement with the length of the replaced text is split at the same positions. Any other replacement is put into
+    the piece in which the replaced text begins.
     """
     at = 0
     for piece in pieces:
@@ -50,7 +50,7 @@ def spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
-    """The changes that mask these spans. Overlapping spans are masked as one span."""
+    """Return the changes that mask these spans. Overlapping spans are masked as one span."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -61,11 +61,11 @@ def masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
 
 
 def masking(kind: SecretKind, text: str) -> list[Change]:
-    """The changes that mask the secrets of a kind."""
+    """Return the changes that mask the secrets of a kind."""
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
 
 
 def masking_accounts(text: str) -> list[Change]:
-    """The changes that mask the account ids in a text; stand-ins stay."""
+    """Return the changes that mask the account ids in a text; stand-ins are not masked."""
     spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
     return masked(span for span in spans if not text.startswith(STAND_IN, span[0]))

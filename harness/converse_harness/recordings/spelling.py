@@ -1,7 +1,8 @@
-"""The shortest calls of `reply` that give a recorded answer again.
+"""Find the shortest calls of `reply` that reproduce a recorded answer.
 
-Each spelling is tried: a fake is scripted with it and gets the recorded request, and the first spelling with which the
-client gets the same is taken. So a new helper of `reply` needs a line in one of the tables, and no proof.
+A spelling is a sequence of calls. Each spelling is tested: a fake with this script answers the recorded request. The
+first spelling with which a client receives an equal answer is the result. So a new helper of `reply` needs only a row
+in one of the tables; the test proves whether it fits.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 
 Calls = tuple[Call, ...]
-"""A function of `reply`, and the methods of Reply that are called on what it returns."""
+"""A call of a function of `reply`, followed by calls of methods on the result."""
 
 Event = dict[str, Any]
 
 
 def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
-    """Return the shortest calls that give the recorded answer again; None if no call does.
+    """Return the shortest calls that reproduce the recorded answer; None if there are none.
 
-    The same are the status, the error, the body or the events of a stream, and how the answer ends. Left out are times,
-    padding, the request id, latencyMs and HTTP chunks; `short` leaves out as well where the deltas of a block are cut,
-    token usage, and the ids of tool uses.
+    The calls reproduce the status, the error, the body or the events of a stream, and the kind of end. They do not
+    reproduce times, padding, the request id, latencyMs and HTTP chunks. If `short` is true, the cuts between deltas,
+    the token usage and the ids of tool uses may differ, too.
     """
     recorded = reply_of(exchange).recorded
     if recorded is None or exchange.operation not in ("Converse", "ConverseStream"):
@@ -51,7 +52,7 @@ def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
 
 
 def _made(calls: Calls) -> Reply | None:
-    """Return the reply that the calls create; None if they are refused, or if `reply` has no such function."""
+    """Return the reply that the calls create; None if the calls raise an error, or if `reply` lacks the function."""
     made: Any = reply
     try:
         for name, arguments, options in calls:
@@ -92,7 +93,7 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
 
 @dataclass(frozen=True)
 class _Message:
-    """A message to be spelled: its blocks, its stop reason, the deltas of its blocks, and other arguments."""
+    """A message to write as calls: its blocks, its stop reason, the deltas of its blocks, and other arguments."""
 
     content: tuple[Mapping[str, Any], ...]
     stop_reason: str
@@ -104,12 +105,12 @@ class _Message:
         return cls(tuple(body.content), body.stop_reason, options=_options(body.options))
 
     def arguments(self, usual: str) -> dict[str, Any]:
-        """The keyword arguments that all helpers have; `usual` is the stop reason that needs none."""
+        """The keyword arguments that all helpers have; `usual` is the default stop reason, which needs no argument."""
         stop = {} if self.stop_reason == usual else {"stop_reason": self.stop_reason}
         return {**stop, **self.options}
 
     def of_one_block(self) -> dict[str, Any]:
-        """The keyword argument for the deltas of a helper with one block."""
+        """Return the keyword argument for the deltas, for a helper that creates one block."""
         return {"pieces": [*self.pieces[0]]} if self.pieces else {}
 
 
@@ -120,7 +121,7 @@ _KEYWORDS: Final = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""Member of a ConverseResponse -> parameter of `reply.message`."""
+"""Maps each member of a ConverseResponse to a parameter of `reply.message`."""
 
 
 def _options(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,12 +188,12 @@ def _message(message: _Message) -> Iterator[Call]:
 _SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _reasoning, _cited, _message)
 """The spellings of a message, the shortest first. A spelling yields nothing for a message that it does not fit.
 
-A call with an argument that a helper does not have, or of a helper that is not there, is passed over.
+A call of a missing helper, or with an unknown argument, is skipped.
 """
 
 
 def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
-    """Yield the spellings of a message: first without usage and deltas, which a fake estimates and cuts itself."""
+    """Yield the spellings of a message. The first ones have no usage and no deltas, which a fake generates itself."""
     figures = {name: value for name, value in message.options.items() if name == "usage"}
     others = {name: value for name, value in message.options.items() if name != "usage"}
     content = tuple(_tool_in_order(block, short=short) for block in message.content)
@@ -204,7 +205,7 @@ def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
 
 
 def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any]:
-    """A block; a tool use as a person writes it: the name comes first and, if `short`, the service gives the id."""
+    """Return a block. In a tool use, the name comes first, and if `short` is true, the id is left out."""
     tool = object_of(block.get("toolUse"))
     if not tool.keys() >= {"name", "input"}:
         return block
@@ -214,7 +215,7 @@ def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any
 
 
 _TOOL: Final = ("name", "toolUseId", "type")
-"""The members of a tool use that stand before its input."""
+"""The members of a tool use that are written before its input."""
 
 
 def _place(member: str) -> int:
@@ -248,9 +249,9 @@ def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: boo
 
 
 def _with_ends(calls: Calls, wanted: Sent, after: int | None, *, illegal: bool) -> Iterator[Calls]:
-    """Yield the calls and, for an answer that is not as it should be, the calls with each fault.
+    """Yield the calls. If the answer is incomplete or illegal, also yield the calls with each fault.
 
-    A fault comes after this number of events; an order fault at its usual place.
+    A fault is placed after `after` events; an order fault has its default position.
     """
     yield calls
     if wanted.ending or illegal:
@@ -268,7 +269,7 @@ def _failure(after: int, name: str, members: Mapping[str, Any]) -> Call:
 
 
 def _completed(events: Sequence[Event]) -> list[Event]:
-    """Return the events of a stream that broke off, with those that would have ended it."""
+    """Return the events of an incomplete stream, with the missing events added at the end."""
     made = [*events] or [{"messageStart": {"role": "assistant"}}]
     names = [*map(kind, made)]
     index = object_of(made[-1][names[-1]]).get("contentBlockIndex", 0)
@@ -288,7 +289,7 @@ _FIGURES: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
 def _message_of(events: Sequence[Event]) -> _Message | None:
-    """Return the message of a stream; None if its events amount to none."""
+    """Return the message of a stream; None if its events do not form a message."""
     try:
         whole = assemble(events)
     except StreamOrderError:
@@ -328,7 +329,7 @@ _USUAL: Final[Sequence[Call]] = (
     *(("throttled", (), {"wording": wording}) for wording in THROTTLES),
     *(("context_overflow", (wording,), {}) for wording in OVERFLOWS),
 )
-"""Calls without a message of their own: an error with its usual text, or a wording that users reported."""
+"""Calls without a message argument: an error with its default text, or with a wording that users reported."""
 
 _NAMED: Final[Mapping[str, str]] = {
     "AccessDeniedException": "access_denied",
@@ -345,7 +346,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "UnrecognizedClientException": "unrecognized_client",
     "ValidationException": "validation_error",
 }
-"""Name of an error -> the helper that takes its message."""
+"""Maps the name of an error to the helper that takes the error's message."""
 
 
 def _errors(wanted: Sent) -> Iterator[Calls]:

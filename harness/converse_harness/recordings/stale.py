@@ -1,6 +1,6 @@
-"""Requests that differ in words from the recorded ones whose answers they get. Matching accepts them, and notes them.
+"""Find requests that were answered from a recording although their texts differ from the recorded request.
 
-While a recording is played, the pairs of unequal requests are only kept; `take` compares them.
+While a recording is played, pairs of unequal requests are only stored; `take` compares them.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
 
 _COMPARED: Final = 50
-"""Of one recording, at most this number of unequal requests is compared before `take`; more of them cost nothing."""
+"""The maximum number of unequal requests that are stored for one recording, which limits the cost."""
 
 _SHORT: Final = 30
-"""The maximum number of characters of a value in the one line about a recording."""
+"""The maximum number of characters of a value in the line about a recording."""
 
 _PLACES: Final = 10
 """The maximum number of places in the text of a failure."""
 
 
 class _Pair(NamedTuple):
-    """A recorded request, and the request of a call that its answer went to."""
+    """A recorded request, and the request of the call that got the recorded answer."""
 
     call: int
     recorded: MatchKey
     asked: MatchKey
     own: frozenset[str]
-    """The secrets that this process had when it sent the request; a test may set some and take them back."""
+    """The secrets of this process at the time of the request, because a test may set secrets temporarily."""
     is_masked: bool
-    """Whether both requests are masked already, as the recorder does it."""
+    """Whether the secrets in both requests are already masked."""
 
     def differences(self) -> list[Difference]:
-        """The places where the requests differ, after both were masked as the recorder does it.
+        """Return the places where the requests differ, after the secrets in both were masked.
 
-        Masking is slow, and few requests differ. So they are compared as they are first.
+        Because masking is slow, the
+        requests are first compared without masking.
         """
         found = in_words(self.recorded, self.asked)
         if not found or self.is_masked:
@@ -54,14 +55,14 @@ class _Pair(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A difference, and the numbers of the calls that have it."""
+    """A difference, and the numbers of the calls with this difference."""
 
     difference: Difference
     calls: list[int]
 
 
 class _Recording(Protocol):
-    """What is needed of a Recording that is played."""
+    """The attributes of a played Recording that this module uses."""
 
     @property
     def path(self) -> Path: ...
@@ -75,7 +76,7 @@ class _Recording(Protocol):
 
 @dataclass(eq=False)
 class StaleRecording:
-    """The requests that one recording answered since the last `take`, and what of them is not as it was recorded.
+    """The requests that one recording answered since the last `take`, and their differences from the recorded requests.
 
     `again` is the command that records the session again; it is empty for a recording that the test opened itself.
     """
@@ -87,7 +88,7 @@ class StaleRecording:
     _more: bool = False
 
     def add(self, recording: _Recording, number: int, call: Call) -> None:
-        """Keep two unequal requests, unless many are kept already."""
+        """Store two unequal requests, unless many are already stored."""
         self._more = len(self._pairs) >= _COMPARED
         if not self._more:
             self._pairs.append(_pair(recording, number, call))
@@ -112,13 +113,13 @@ class StaleRecording:
 
     @property
     def counted(self) -> str:
-        """How many requests differ: `2 of 4 requests`."""
+        """The number of requests that differ, for example `2 of 4 requests`."""
         least = "at least " if self._more else ""
         return f"{least}{self._found[0]} of {self.requests} request{'s' * (self.requests != 1)}"
 
     @property
     def line(self) -> str:
-        """One line: how many requests differ, and the place at which most of them do."""
+        """One line with the number of requests that differ, and the place where most of them differ."""
         _, (first, *others) = self._found
         old, new = shown(first.difference.old, first.difference.new, _SHORT)
         change = f"{old} -> {new}" if old and new else f"{old} is gone" if old else f"{new} is new"
@@ -128,7 +129,7 @@ class StaleRecording:
 
     @property
     def told(self) -> str:
-        """All that differs, for a failure."""
+        """All differences as text, for a failure message."""
         return mask("\n".join(self._told()))
 
     def _told(self) -> Iterator[str]:
@@ -145,7 +146,7 @@ class StaleRecording:
 
 
 def _ignorable(place: _Place) -> str:
-    """The path of a place as `ignore` takes it, for any item of a list."""
+    """Return the path of a place in the form for the argument `ignore`, with `[*]` for each list index."""
     return path_text([0 if isinstance(step, int) else step for step in place.difference.path]).replace("[0]", "[*]")
 
 
@@ -154,7 +155,7 @@ _lock: Final = threading.Lock()
 
 
 def played(recording: _Recording, number: int, call: Call, is_equal: bool) -> None:
-    """Note that an exchange answered a call, whose request may be equal to the recorded one."""
+    """Register that an exchange answered a call. `is_equal`: the request of the call equals the recorded one."""
     with _lock:
         kept = _inbox.get(str(recording.path))
         if kept is None:
@@ -165,7 +166,7 @@ def played(recording: _Recording, number: int, call: Call, is_equal: bool) -> No
 
 
 def places_of(recording: _Recording, number: int, call: Call) -> str:
-    """The first place at which a call differs from the request of an exchange, and the number of others."""
+    """Return the first place where a call differs from the request of an exchange, and the number of other places."""
     found = _pair(recording, number, call).differences()
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"{path_text(found[0].path)}{more}" if found else ""
@@ -178,7 +179,7 @@ def _pair(recording: _Recording, number: int, call: Call) -> _Pair:
 
 
 def take() -> list[StaleRecording]:
-    """Forget all recordings that were played since the last time, and return those from which requests differ."""
+    """Return the recordings with differing requests since the last call of `take`, and forget all recordings."""
     with _lock:
         taken = [*_inbox.values()]
         _inbox.clear()

@@ -27,7 +27,7 @@ _COUNTED: Final = {
     "cacheReadInputTokens": "read from cache",
     "cacheWriteInputTokens": "written to cache",
 }
-"""Member of `usage` -> its label in the row."""
+"""Maps each member of `usage` to its label in the row."""
 
 
 class Piece(NamedTuple):
@@ -45,7 +45,7 @@ class TimelineRow(NamedTuple):
 
 
 def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
-    """The rows of a request: system prompt, tools, number of earlier messages, and last message."""
+    """Yield the rows of a request: system prompt, tools, number of earlier messages, and last message."""
     request, call = exchange.request, exchange.call
     for block in objects_of(request.get("system")):
         yield from block_rows(block, None, "system")
@@ -65,7 +65,7 @@ def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
 
 
 def answered(exchange: RecordedExchange) -> Iterator[TimelineRow]:
-    """The rows of an answer, in the order in which it arrived."""
+    """Yield the rows of an answer, in the order in which it arrived."""
     head = exchange.head
     yield from (_row("fault", None, fault) for fault in exchange.faults)
     body = body_bytes("body", head)
@@ -108,7 +108,7 @@ class _Stream:
         self._start: Mapping[str, Any] = {}
 
     def rows(self, line: Line) -> Iterator[TimelineRow]:
-        """The rows that a line completes; none while a block continues."""
+        """Yield the rows that a line completes; yield nothing while a block continues."""
         at: int = line["t"]
         name, members = event_of(line) or ("", {})
         delta: Any = members.get("delta") if name == "contentBlockDelta" else None
@@ -217,13 +217,13 @@ def _redacted(data: str) -> str:
 
 
 def _texts(blocks: object, between: str = " ") -> str:
-    """The texts of blocks, joined; a block without a text is written as JSON."""
+    """Return the texts of blocks, joined; a block without a text is written as JSON."""
     texts = ((each.get("text"), each.get("json", each)) for each in objects_of(blocks))
     return between.join(text if isinstance(text, str) else _json(other) for text, other in texts)
 
 
 def _delta(delta: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The label and the text of a delta; None for a delta of an unknown form."""
+    """Return the label and the text of a delta; None for a delta of an unknown form."""
     for path, kind, label, text in _DELTAS:
         if isinstance(value := member_of(delta, *path), kind):
             return label, text(value)
@@ -240,7 +240,8 @@ _DELTAS: Final[Sequence[tuple[tuple[str, ...], type, str, Callable[[Any], str]]]
     (("toolResult",), list, "tool_result", _texts),
     (("citation",), dict, "citation", lambda cited: f"{_cited(cited)}\n"),
 )
-"""For each form of a delta: the path of its value, the type of the value, the label, and how the value is shown."""
+"""For each form of a delta: the path of its value, the value's type, the label, and the function that shows the value.
+"""
 _ONE_LINE: Final = 60
 _LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
 

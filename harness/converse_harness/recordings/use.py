@@ -1,4 +1,4 @@
-"""Which recordings the tests of a project use: a pytest run writes it to a file, and `prune` reads this file."""
+"""The file that lists the recordings used by a project's tests. A pytest run writes the file, and `prune` reads it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FORMAT: Final = "converse-use"
 
 
 class Use(NamedTuple):
-    """What a pytest run found out.
+    """The result of a pytest run: which recordings its tests use.
 
-    `root` is the rootdir and `folder` the folder of recordings. `missing` is the reason why the run does not know of
-    every test; "" if it does. `failed` and `skipped` are node ids. `unused` are recordings that no test uses. `left`
-    maps recordings to the lines of the exchanges that no test plays.
+    `root` is the rootdir and `folder` the folder of recordings. `missing` is the reason why the run did not include
+    every test; "" if it included all. `failed` and `skipped` are node ids. `unused` are recordings that no test uses.
+    `left` maps recordings to the lines of the exchanges that no test plays.
     """
 
     root: Path
@@ -32,13 +32,13 @@ class Use(NamedTuple):
 
 
 def write_use(path: Path, use: Use) -> None:
-    """Write what a run found out to a file. Raises OSError."""
+    """Write the result of a run to a file. Raises OSError."""
     values = {**use._asdict(), "root": str(use.root), "folder": str(use.folder)}
     path.write_text(json.dumps({"format": FORMAT, **values}, indent=1), encoding="utf-8")
 
 
 def read_use(path: Path) -> Use:
-    """Read what a run found out. Raises OSError, and DamagedData for another file."""
+    """Read the result of a run. Raises OSError, and DamagedData for a file with other content."""
     try:
         values: Any = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:

@@ -53,7 +53,7 @@ def header() -> Line:
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """The text of a file that contains these lines."""
+    """Return the text of a file that contains these lines."""
     return "".join(f"{dump(line)}\n" for line in lines)
 
 
@@ -74,7 +74,7 @@ def write(path: Path, content: str | bytes) -> None:
             _remove_abandoned(path.parent, os.fstat(file.fileno()).st_mtime - _ABANDONED)
         os.replace(name, path)
     except BaseException:
-        with suppress(OSError):  # the error that is raised explains more
+        with suppress(OSError):  # the original error is more informative
             os.unlink(name)
         raise
 
@@ -112,7 +112,7 @@ def store(path: Path, lines: Sequence[Line]) -> str:
             write(place, data)
         write(path, text)
     except BaseException:
-        for place in new:  # clean up as far as possible: the error that is raised explains more
+        for place in new:  # clean up as far as possible: the original error is more informative
             with suppress(OSError):
                 place.unlink()
             with suppress(OSError):
@@ -158,7 +158,7 @@ else:
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
-            with suppress(OSError):  # as above; closing the folder unlocks it as well
+            with suppress(OSError):  # an error does no harm: closing the folder also unlocks it
                 fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
@@ -185,7 +185,7 @@ class ForwardedExchange:
 
 
 AnyExchange = Exchange | ForwardedExchange
-"""An answered or a forwarded call."""
+"""An answered call or a forwarded call."""
 
 
 @dataclass(slots=True, eq=False)
@@ -209,7 +209,7 @@ class SessionWriter:
     _own: Counter[str] = field(default_factory=Counter[str])
     """The exchanges, as text, that this writer added to a file when `keeps` is true."""
     _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
-    """Path of a replaced file -> the lines that it contained before the first save."""
+    """Maps the path of each replaced file to the lines that the file contained before the first save."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
@@ -219,14 +219,14 @@ class SessionWriter:
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
-        number = call.number  # the functions must not hold the call, which holds them
-        # What has arrived is read again only after more has arrived.
+        number = call.number  # keep no reference to the call, which refers to these functions
+        # The result is computed again only after more data has arrived.
         read_at = lru_cache(maxsize=1)(lambda *_arrived: _forwarded(captured, number))
         call.answered.passed_on = lambda: read_at(captured.status, len(captured.pieces), captured.running)
         return ForwardedExchange(call, captured)
 
     def lines(self) -> SafeLines:
-        """The redacted lines of the file: header, exchanges before, captured exchanges.
+        """Return the redacted lines of the file: header, exchanges before, captured exchanges.
 
         An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
@@ -271,7 +271,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """The lines to write to a file. A line from before the first save stays if the new line is equivalent."""
+        """Return the lines to write to a file. Lines from before the first save replace equivalent new lines."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -280,7 +280,7 @@ class SessionWriter:
 
 
 def _lines_in(path: Path) -> list[Line]:
-    """The lines of a recording; none for any other file."""
+    """Return the lines of a recording; an empty list for any other file."""
     try:
         session = read(path, legal=False)
     except (OSError, DamagedRecording):
@@ -289,7 +289,7 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """A copy of `safe` in which the masks have the line numbers of the written file.
+    """Return a copy of `safe` in which the masks have the line numbers of the written file.
 
     `text` is the text of this file, which has additional lines for parts.
     """
@@ -300,7 +300,7 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """The exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
+    """Return the exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
 
     If several exchanges are equal, the last of them count as exchanges of this writer.
     """
@@ -315,13 +315,13 @@ def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tupl
 
 
 def _unnumbered(exchange: RecordedExchange) -> str:
-    """The text of an exchange, without its number in the file."""
+    """Return the text of an exchange, without its number in the file."""
     call, *rest = exchange.lines()
     return text_of([call | {"call": 0}, *rest])
 
 
 def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
-    """The part of a forwarded answer that the client has received so far."""
+    """Return the part of a forwarded answer that the client has received so far."""
     call, head, *rest = exchange_lines(captured, number)
     events = tuple(line for line in rest if "end" not in line)
     reply = reply_of(RecordedExchange(1, call, head, events))
@@ -334,7 +334,7 @@ def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
 
 
 def _summary(reply: Reply) -> str:
-    """The summary of a reply. For a complete stream, this is the summary of its message, not the number of events."""
+    """Return a summary of a reply: for a complete stream the summary of its message, not the number of events."""
     if isinstance(reply.body, EventsBody):
         with suppress(StreamOrderError):  # an incomplete stream has no message
             whole = assemble(reply.body.events)

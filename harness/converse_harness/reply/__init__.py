@@ -76,7 +76,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report unknown names of this module
 
     def __getattr__(name):
         raise no_such_name(__name__, name, __dir__)

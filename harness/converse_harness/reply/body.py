@@ -20,7 +20,9 @@ from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
 
 USUAL_SIGNATURE: Final = "signature_00000000000000000000"
-"""Placeholder for the signature of reasoning: a family that signs sends a generated one, every other family none."""
+"""Placeholder for the signature of reasoning. A family that signs sends a generated signature, other families send
+none.
+"""
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
 """Placeholder for a missing toolUseId in a toolUse block; the Endpoint replaces the placeholder with a generated id."""
@@ -47,7 +49,7 @@ class MessageBody:
     strict: bool = True
 
     def said_by(self, family: Family) -> tuple[Mapping[str, Any], ...]:
-        """The content as models of this family send it: signed where USUAL_SIGNATURE stands, or without signature."""
+        """The content as models of this family send it: USUAL_SIGNATURE is replaced by a signature, or removed."""
         return tuple(_signed(block, family) for block in self.content) if self._has_usual_signature else self.content
 
     @cached_property
@@ -201,7 +203,7 @@ KEYWORDS: Final[Mapping[str, str]] = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""Member of ConverseResponse -> parameter of `reply.message`. For all other members both names are the same."""
+"""Maps a member of ConverseResponse to the parameter of `reply.message` if their names differ."""
 
 Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 """The name of a function of `reply` or method of Reply, its positional arguments, and its keyword arguments."""
@@ -271,7 +273,7 @@ def _written_body(body: WrittenBody) -> Call:
 
 
 def _written_reasoning(body: MessageBody, text: str, rest: tuple[Mapping[str, Any], ...]) -> Call:
-    """Write the message as `reasoning(text, then)`: no block has the placeholder of a signature as its value."""
+    """Write the message as a call `reasoning(text, then)`, since no block may contain the signature's placeholder."""
     pieces = body.pieces or {}
     options = {"pieces": list(pieces[0])} if 0 in pieces else {}
     moved = {index - 1: each for index, each in pieces.items() if index}
@@ -292,7 +294,7 @@ def _signed(block: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
     if not _usual_signature(block):
         return block
     text = block["reasoningContent"]["reasoningText"]["text"]
-    # 51 bytes are 68 characters of base64 without padding; the beginning is that of recorded signatures.
+    # 51 bytes are 68 characters of base64 without padding. Recorded signatures have the same beginning.
     generated = {"signature": f"EqQBCgIYAhIk{b64encode(shake_256(text.encode()).digest(51)).decode()}"}
     return {"reasoningContent": {"reasoningText": {"text": text, **(generated if family.signs else {})}}}
 

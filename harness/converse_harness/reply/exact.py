@@ -1,4 +1,4 @@
-"""Replies that are what AWS sent: the events of a stream in their order, and whole responses of boto3 as pasted."""
+"""Replies that repeat an answer of AWS exactly: from the events of a stream, or from a whole response of boto3."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool
 def response(
     response: Response | Mapping[str, object] | Iterable[Mapping[str, object]], *, strict: bool = True
 ) -> Reply:
-    """Answer with a response of boto3, as pasted: of Converse, of ConverseStream, or of an error.
+    """Answer with a copied response of boto3: a response of Converse or ConverseStream, or an error.
 
     A response of Converse is a dict with `output`; one of ConverseStream is a list of its events, or a dict with
-    `stream`; one of an error is the `response` of a ClientError, with `Error`. A Response of `assemble` or of a Call
-    counts as well. `ResponseMetadata` is left out. `strict=False` is as in `message` and `events`; members of the
-    response that are unknown are then left out. Raises ReplyError for any other value, and where AWS's model does not
-    allow what is in it.
+    `stream`; one of an error is the `response` of a ClientError, with `Error`. A Response from `assemble` or from a
+    Call is allowed, too. `ResponseMetadata` is left out. `strict=False` is as in `message` and `events`; members of the
+    response that are unknown are then left out. Raises ReplyError for any other value, and for content that AWS's model
+    does not allow.
 
     >>> response({
     ...     "ResponseMetadata": {"HTTPStatusCode": 200},
@@ -123,7 +123,7 @@ def _listed(events: object) -> list[Mapping[str, Any]]:
 
 
 def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return the error text for a beginning of a stream; empty for a whole stream. Raises StreamOrderError."""
+    """Return the error text for an unfinished stream; empty for a whole one. Raises StreamOrderError."""
     order = check_beginning(events)
     try:
         order.finish()

@@ -274,7 +274,7 @@ def _error(function: str, name: ErrorName, message: str | None) -> Reply:
 
 
 def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:
-    if type(wording) is not str or wording not in wordings:  # a value of another type may not be hashable
+    if type(wording) is not str or wording not in wordings:  # the value may have a wrong type that is not hashable
         raise ReplyError(
             f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use ",
             _OWN_WORDS[function],

@@ -164,7 +164,7 @@ def guardrail_passed(
 
 
 def _check_said(function: str, text: str) -> None:
-    """Raise ReplyError unless `text` is a text for the user; the name of a policy is none."""
+    """Raise ReplyError unless `text` is a text for the user; the name of a policy is not allowed."""
     check_text(function, text=text)
     if text in rails.POLICIES:
         raise ReplyError(
@@ -260,7 +260,7 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
 def _policies_in(policy: Mapping[str, object]) -> list[rails.Policy]:
     try:
         return rails.policies_in(policy)
-    except AttributeError:  # a member is no dict: `check` raises the error
+    except AttributeError:  # a member is not a dict: `check` raises the error
         bedrock.check("GuardrailAssessment", policy, root="policy")
         raise
 

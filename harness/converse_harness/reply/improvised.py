@@ -22,7 +22,7 @@ _MORE: Final = "   More: converse-harness docs improvise what-it-cannot-make"
 
 
 class AskingCall(Protocol):
-    """What an improvised reply reads of a Call: the body of its request, as JSON."""
+    """The part of a Call that an improvised reply reads: the JSON body of the request."""
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -32,10 +32,10 @@ class AskingCall(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Improvised:
-    """A reply that is computed from the call, made by `reply.improvised`; it stands wherever a reply may.
+    """A reply that is computed from the call. `reply.improvised` makes it, and it can be used in place of any reply.
 
-    It is a function of the call: `improvised(call)` is the Reply. `uses` is the number of calls in a row that it
-    answers in a script.
+    An Improvised is a function of the call: `improvised(call)` returns a Reply. In a script, it answers `uses` calls in
+    a row.
     """
 
     seed: int = 0
@@ -45,7 +45,7 @@ class Improvised:
     may_be_unused: bool = False
 
     def __call__(self, call: AskingCall) -> Reply:
-        """Compute the answer to a call. Raises ReplyError for a schema to which no value is found."""
+        """Compute the answer to a call. Raises ReplyError if no value is found for a schema."""
         thoughts = [{"reasoningContent": {"reasoningText": _THOUGHT}}] if _is_thinking(call.body) else []
         turn = _UserTurn(call.body)
         names = self._next(turn)
@@ -81,7 +81,7 @@ class Improvised:
         return f"<Improvised reply{self.summary.removeprefix('improvised')}>"
 
     def _next(self, turn: _UserTurn) -> Sequence[str]:
-        """The names of the tools to use now; none if a text is due."""
+        """Return the names of the tools to use in this answer; empty if the answer must be a text."""
         wanted = [name for name in turn.offered if self.tools == "all" or name in self.tools]
         forced: str | None = member_of(turn.choice, "tool", "name")
         if forced is not None:
@@ -103,7 +103,7 @@ class Improvised:
         return left[: self.at_once]
 
     def _input(self, name: str, schema: Any, turn: _UserTurn) -> Any:
-        from converse_harness.json_schema.parts import Unsatisfied  # most test runs need neither
+        from converse_harness.json_schema.parts import Unsatisfied  # slow to import, and rarely needed
         from converse_harness.json_schema.values import least_value
 
         again = turn.used.count(name)
@@ -143,9 +143,9 @@ class Improvised:
 
 
 class _UserTurn:
-    """What has happened since the last text of the user, read from the request: `used` has the tools' names in order.
+    """The part of a request since the last text of the user. `used` are the names of the used tools, in order.
 
-    A message with tool results continues the turn even if it also has a text: some agents add one to every result.
+    A message with tool results continues the turn even if it also has a text: some agents add a text to every result.
     `offered` are the names and schemas of the tools, `answers` is the number of the model's answers in the turn.
     """
 
@@ -165,7 +165,7 @@ class _UserTurn:
 def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield the model's answers since the last text of the user, the last one first."""
     for role, run in groupby(reversed(messages), key=lambda message: message.get("role")):
-        same = [*run]  # models take messages of one role in a row for one
+        same = [*run]  # models treat consecutive messages of one role as one message
         kinds = {kind for each in same for block in objects_of(each.get("content")) for kind in block}
         if role == "assistant":
             yield from same
@@ -174,7 +174,7 @@ def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _is_thinking(body: Mapping[str, Any]) -> bool:
-    """Whether Claude is asked to think first: it then refuses its own tool uses where no thought stands before them."""
+    """Whether thinking is enabled for Claude. Claude then refuses tool uses that have no reasoning before them."""
     return bool(member_of(body, "additionalModelRequestFields", "thinking", "type") == "enabled")
 
 
@@ -183,14 +183,15 @@ def _listed(names: Mapping[str, Any]) -> str:
 
 
 def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> Improvised:
-    """Answer with what the call allows: use each offered tool once, then send a text.
+    """Answer with tool uses that the request allows: use each offered tool once, then send a text.
 
-    The tools already used are read from the request, since the last text of the user. Inputs are `const`, `default`,
-    `examples` or `enum` of the tool's schema, otherwise the least value that satisfies it; another `seed` gives other
-    values. `tools` are the names of the tools to use, "all", or an empty list; other names are ignored. `at_once` is
-    the maximum number of tools in one answer. A toolChoice is obeyed, and the text is JSON that satisfies the schema of
-    outputConfig. After 2 x tools + 2 answers in one turn, the answer is a text in any case, so that every loop ends.
-    Raises ReplyError for a wrong argument. The computed answer raises it if no value is found for a schema.
+    A tool counts as used if the request contains a use of it after the last text of the user. A tool's input is a value
+    in `const`, `default`, `examples` or `enum` of its schema, otherwise the least value that satisfies the schema;
+    another `seed` gives other values. `tools` are the names of the tools to use, "all", or an empty list; other names
+    are ignored. `at_once` is the maximum number of tools in one answer. The answer follows a toolChoice; if the
+    outputConfig has a schema, the text is JSON that satisfies this schema. After 2 x tools + 2 answers in one turn, the
+    answer is always a text, so that every loop ends. Raises ReplyError for a wrong argument, and when a call is
+    answered if no value is found for a schema.
 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>

@@ -1,4 +1,4 @@
-"""reply.message: an answer with any content blocks. The other functions that make messages are forms of it."""
+"""reply.message: an answer with any content blocks. The other functions that make messages call it."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ _PARTS: Final = (
     ("cacheReadInputTokens", "cacheReadInputTokenCount"),
     ("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
 )
-"""The counts of a usage that make up its total, each with the name that AWS sends besides."""
+"""The counts whose sum is the total of a usage. Beside each count stands its second name, under which AWS also sends
+the count; "" if there is none.
+"""
 
 NOT_ENCODED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What the encoder raises for a value that is no JSON."""
+"""The exceptions that the encoder raises for a value that JSON cannot represent."""
 
 
 @overload
@@ -125,7 +127,7 @@ def answer(
     pieces: Mapping[int, Sequence[str]] | None = None,
     strict: bool = True,
 ) -> Reply:
-    """Make the reply of `message`. `given` has members of ConverseResponse by their names; None is left out."""
+    """Make the reply for `message`. `given` maps names of members of ConverseResponse to values; None means absent."""
     check_flag("message", strict=strict)
     blocks = tuple(_checked(index, block, strict=strict) for index, block in enumerate(content))
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
@@ -201,7 +203,7 @@ def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel if the installed botocore cannot parse the event: older ones lack some starts and deltas."""
+    """Raise NotInModel if the installed botocore cannot parse the event: older versions lack some starts and deltas."""
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]

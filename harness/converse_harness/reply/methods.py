@@ -1,4 +1,4 @@
-"""Checks of what people give to the methods of a Reply."""
+"""Check the arguments that users pass to the methods of a Reply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_harness.stream.http import ERROR_NAME
 
 
 def no_fault(given: object) -> str:
-    """Return the end of the error for what is given in the place of a fault."""
+    """Return the end of the error message for an argument that is not a fault."""
     if isinstance(given, str) and given in FAULTS:
         return f"this is the name of a fault. Write it without quotes: broken(faults.{given})."
     near = did_you_mean(given, FAULTS) if isinstance(given, str) else "."
@@ -21,7 +21,7 @@ def no_fault(given: object) -> str:
 
 
 def check_count(call: str, after: object) -> None:
-    """Raise ReplyError for a position that is no whole number."""
+    """Raise ReplyError for a position that is not a whole number."""
     if type(after) is not int:
         raise ReplyError(
             f"{call}: a position in a stream is a whole number of events; this is of the type {type(after).__name__}."
@@ -34,7 +34,7 @@ def fails(events: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def check_name(call: str, name: str) -> None:
-    """Raise ReplyError for a name of an error that no header can carry."""
+    """Raise ReplyError for an error name that an HTTP header cannot contain."""
     if type(name) is not str or not ERROR_NAME.fullmatch(name):
         raise ReplyError(
             f"{call}: its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the "

@@ -1,4 +1,4 @@
-"""The output of an operation other than Converse, such as InvokeModel, as its members."""
+"""OperationOutput: the members of the output of an operation other than Converse, such as InvokeModel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converse_harness.reply.failures import throttled
 class OperationOutput:
     """The members of the output of an operation other than Converse, made by `reply.output`.
 
-    `uses` is the number of calls in a row that it answers.
+    `uses` is the number of calls in a row that the output answers.
     """
 
     members: Mapping[str, Any]
@@ -49,9 +49,9 @@ class OperationOutput:
 def output(members: Mapping[str, object]) -> OperationOutput:
     """Make the output of an operation other than Converse: its members, as a client of boto3 would return them.
 
-    It stands for the members where `on_operation` and a `when` with an operation take them, and has `times` and
-    `optional` as a reply has. The members are checked there, where the operation is known. A member that is a blob, as
-    the `body` of InvokeModel, is bytes. Raises ReplyError unless it gets a mapping.
+    Pass the output to `on_operation`, or to a `when` with an operation. Like a reply, it has the methods `times` and
+    `optional`. These functions check the members, since only they know the operation. A member that is a blob, such as
+    the `body` of InvokeModel, is bytes. Raises ReplyError unless `members` is a mapping.
 
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse() as fake:

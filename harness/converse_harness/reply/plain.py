@@ -88,8 +88,8 @@ def tool_use(
     `input` is the JSON object of the tool's arguments. `text` is a text block before the tool use. `id` is the
     toolUseId; the default is generated in the form of recorded ids. `pieces` are the exact deltas of the input's JSON;
     with the stop reason `max_tokens` they may be only the beginning of this JSON. `stop_reason` is `tool_use` by
-    default, `usage` is as in `message`. `strict=False` allows a name that no request may have, as models invent them.
-    Raises ReplyError for a name that Bedrock does not allow.
+    default, `usage` is as in `message`. `strict=False` allows a name that is not valid in a request, because models
+    sometimes invent such names. Raises ReplyError for a name that Bedrock does not allow.
 
     >>> tool_use("get_weather", {"city": "Zürich"}, text="Let me look.")
     <Reply text "Let me look." + tool_use get_weather {"city": "Zürich"}>
@@ -117,9 +117,9 @@ def tool_uses(
 ) -> Reply:
     """Answer with several toolUse blocks: the client is asked to run several tools, or one tool several times.
 
-    Each of `uses` is a tuple of the tool's name and its input, or the name alone. Each gets a toolUseId of its own.
-    `text` is a text block before them; `usage` is as in `message`, and `strict=False` as in `tool_use`. Raises
-    ReplyError for a name that Bedrock does not allow, and for no tool at all.
+    Each of `uses` is a tuple of the tool's name and its input, or the name alone. Each block gets its own toolUseId.
+    `text` is a text block before the tool uses; `usage` is as in `message`, and `strict=False` as in `tool_use`. Raises
+    ReplyError for a name that Bedrock does not allow, and if `uses` is empty.
 
     >>> tool_uses(("get_weather", {"city": "Bern"}), ("get_weather", {"city": "Chur"}), "get_time")
     <Reply tool_use get_weather {"city": "Bern"} + tool_use get_weather {"city": "Chur"} + tool_use get_time {}>
@@ -134,7 +134,7 @@ def tool_uses(
 def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) -> Reply:
     """Answer with one text block that is the JSON of a value: structured output as models send it.
 
-    `usage` (TokenUsage) is as in `message`. Raises ReplyError for a value that is no JSON.
+    `usage` (TokenUsage) is as in `message`. Raises ReplyError for a value that JSON cannot represent.
 
     >>> json([7, None])
     <Reply text "[7, null]">
@@ -159,10 +159,10 @@ def reasoning(
     """Answer with reasoning, and then with a text or with another reply: a tool use, JSON, citations.
 
     `reasoning` is the model's text; bytes are redacted reasoning, which only the service can read. `then` is the text
-    or the reply that follows, if any. With `signature=True`, Claude signs the reasoning and other models do not;
-    `False` is without a signature, and a str is the signature itself. `pieces` are the exact deltas of the reasoning.
-    `usage` (TokenUsage) is as in `message`. Raises ReplyError for a reply that is not a message, or that says already
-    how it is sent (`times`, `paced`, `fails_after`, `broken`): say that of the whole.
+    or the reply that follows, if any. With `signature=True`, the reasoning has a signature if the model is Claude.
+    `False` means no signature; a str is the signature itself. `pieces` are the exact deltas of the reasoning. `usage`
+    (TokenUsage) is as in `message`. Raises ReplyError for a reply that is not a message, or that already has `times`,
+    `paced`, `fails_after` or `broken`: call these methods on the result instead.
 
     >>> reasoning("The weather is asked for.", tool_use("get_weather", {"city": "Bern"}))
     <Reply reasoning "The weather is asked for." + tool_use get_weather {"city": "Bern"}>
@@ -236,7 +236,7 @@ def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
 
 
 def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
-    """Return the block of a tool use. `place` is its argument, empty for the arguments `name` and `input`."""
+    """Return a toolUse block. `place` is the argument's name in errors; if empty, `name` and `input` are named."""
     check_text(call, **{f"{place}[0]" if place else "name": name})
     if value is not None and not is_object(value):
         raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)

@@ -50,7 +50,7 @@ class Reply:
     may_be_unused: bool = False
 
     def optional(self) -> Reply:
-        """Return a reply that no call has to use: the test does not fail if it, or a part of its uses, stays unused.
+        """Return an optional reply: the test does not fail if no call uses the reply, or if some of its `uses` remain.
 
         >>> from converse_harness import reply
         >>> reply.text("Are you still there?").optional().summary
@@ -126,8 +126,8 @@ class Reply:
         """Send an unmodelled error frame (`:message-type: error`) after this number of events, and end the stream.
 
         `code` and `message` are the frame's headers `:error-code` and `:error-message`; there is no payload. On plain
-        Converse the answer is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the
-        specification of event streams; no recording of Bedrock has such a frame.
+        Converse, the answer is an HTTP error 500 with the name `code`. Events are counted as in `fails_after`. Source:
+        the specification of event streams; no recording of Bedrock has such a frame.
 
         >>> from converse_harness import reply
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
@@ -215,13 +215,13 @@ class Reply:
         return place(fault, after, self._count())
 
     def _count(self) -> int:
-        """The number of events that are sent; an error before the stream counts as one."""
+        """Return the number of events that are sent; an error before the stream counts as one."""
         if self.failure is not None:
             return self.failure.after + 1
         return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
-        """Add the headers `retry-after` and `retry-after-ms` to an error: how long the client should wait.
+        """Add the headers `retry-after` and `retry-after-ms` to an error: the time that the client should wait.
 
         botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError if the answer is not
         an HTTP error, and for a number that is negative or not whole.
@@ -244,7 +244,7 @@ class Reply:
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
         """Wait `first` seconds before the first event and `each` seconds before every later event.
 
-        All transports really wait.
+        Every transport waits in real time.
         """
         for name, value in (("first", first), ("each", each)):
             if not is_number(value) or value < 0:
@@ -279,7 +279,7 @@ class Reply:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the reply is only its body: no method of Reply has changed it."""
+        """Whether no method of Reply has changed the reply, so that it is only a body."""
         changed = self.uses != 1 or self.failure is not None or self.placements or self.recorded is not None
         return not changed and self.pace == UNPACED
 
@@ -302,7 +302,7 @@ class Reply:
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """The events in their correct order, before an order fault is applied."""
+        """Return the events in their correct order, before an order fault is applied."""
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
@@ -349,7 +349,7 @@ class Reply:
         return ", ".join(parts)
 
     def __dir__(self) -> list[str]:
-        """The methods and attributes that tests use: what tab completion shows."""
+        """Return the methods and attributes that tests use, for tab completion."""
         return [*_PUBLIC]
 
     def __repr__(self) -> str:

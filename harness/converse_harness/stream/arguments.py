@@ -1,4 +1,4 @@
-"""Checks of arguments that AWS's model does not describe. Each error has the function, the argument and the advice."""
+"""Checks of arguments that AWS's model does not describe. Each error names function and argument, with advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
-"""An event, as messages show one."""
+"""An example of an event, shown in error messages."""
 
 _UNCHANGED: Final = frozenset({str, int, float, bool, bytes, type(None)})
 """Classes of values that need no copy."""
@@ -22,7 +22,7 @@ _Value = TypeVar("_Value")
 
 
 def wrong(call: str, name: str, value: object, must: str, advice: Advice | None = None) -> ReplyError:
-    """Make the error for an argument. `must` is what is allowed, and the advice if it is the same in Python and JSON.
+    """Make the error for an argument. `must` is a sentence about the allowed values; `advice` may follow it.
 
     >>> str(wrong("text", "text", 5, "it must be a str."))
     'text(text=5): it must be a str.'
@@ -61,7 +61,7 @@ def texts(call: str, name: str, value: object) -> list[str]:
 
 
 def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None:
-    """Return a copy of the pieces of blocks. Raises ReplyError unless they are lists of str by the index of a block."""
+    """Return a copy of the argument `pieces`. Raises ReplyError unless it maps indexes of blocks to lists of str."""
     if value is None:
         return None
     if not is_object(value) or not all(type(index) is int for index in value):
@@ -73,7 +73,7 @@ def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None
 
 @contextmanager
 def pieces_of_one(index: int) -> Generator[None, None, None]:
-    """In its block, an error about the pieces of the block with this index names the argument, without the index."""
+    """A context manager: errors about the pieces of the block with this index name the argument, not the index."""
     try:
         yield
     except ReplyError as error:
@@ -94,7 +94,7 @@ def copied(path: str, value: _Value) -> _Value:
 
 
 def _copy(value: object) -> object:
-    """Copy dicts and lists as they are in JSON, which takes a third of the time of `deepcopy`, and all else by it."""
+    """Copy dicts and lists here, three times as fast as `deepcopy` does; copy all other values with `deepcopy`."""
     kind = value.__class__
     if kind in _UNCHANGED:
         return value
@@ -106,7 +106,7 @@ def _copy(value: object) -> object:
 
 
 def is_whole_response(value: object) -> bool:
-    """Whether a value is a whole response of boto3, as pasted, rather than a content block or an event.
+    """Whether a value is a whole response of boto3, and not a content block or an event.
 
     >>> is_whole_response({"stopReason": "end_turn", "output": {"message": {}}}), is_whole_response({"text": "hi"})
     (True, False)
@@ -115,14 +115,14 @@ def is_whole_response(value: object) -> bool:
 
 
 def has_content(value: object) -> bool:
-    """Whether a value is a whole Message of the AWS API, rather than one of its blocks."""
+    """Whether a value is a whole Message of the AWS API, and not one content block."""
     return is_object(value) and "content" in value and "role" in value
 
 
 def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
-    """Return the end of a sentence about an unknown name: a question if a known name is nearly the same, or a point.
+    """Return the end of a sentence about an unknown name: a question with a similar known name, otherwise a full stop.
 
-    `longer` is another form of the name that may be the nearly known one.
+    `longer` is a second form of the name; it is also compared with the known names.
 
     >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
     ("; did you mean 'throttlingException'?", '.')
@@ -135,7 +135,7 @@ def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
 
 
 def is_listed(value: object) -> TypeGuard[Iterable[object]]:
-    """Whether a value is a list or another iterable of items, rather than a text or a dict."""
+    """Whether a value is a list or another iterable of items, and not a text or a dict."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
 
 

@@ -18,7 +18,8 @@ from converse_harness.types.streaming import StreamEvent
 _ADDITIONAL: Final = "additionalModelResponseFields"
 
 OPTIONS: Final = ("usage", "metrics", "trace", _ADDITIONAL, "performanceConfig", "serviceTier")
-"""The members of a ConverseResponse besides message and stop reason, in the order of the last fields of Response."""
+"""The members of a ConverseResponse except message and stop reason, in the same order as the last fields of Response.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Response:
     """The content of a complete ConverseStream, as the members of AWS's ConverseResponse. Members not sent are None.
 
     `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
-    `additional` the additionalModelResponseFields document. At run time a recording may have a `stop_reason` of the
-    future, which is not in the type.
+    `additional` the additionalModelResponseFields document. In a recording, `stop_reason` may be a newer value that the
+    type does not list.
 
     >>> from converse_harness import chunk
     >>> response = assemble(chunk({"role": "assistant", "content": [{"text": "hi"}]}))
@@ -62,7 +63,7 @@ def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     given: Any = events
     if is_object(given) and "stream" in given:
         raise ReplyError('assemble() got a response of ConverseStream. Give its events: assemble(response["stream"]).')
-    if hasattr(given, "unbroken_events"):  # a Reply, which stands above this package
+    if hasattr(given, "unbroken_events"):  # a Reply; this package must not import its class
         raise ReplyError(f"assemble() got {shown(given)}. Give its events: assemble(answer.events()).")
     order = StreamOrder()
     draft = _Draft()
@@ -85,7 +86,7 @@ def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
 
 
 def _mistake(index: int, event: Mapping[str, Any], draft: _Draft) -> str:
-    """Return the place of the mistake in an event, or in the start and deltas of the block that it ends."""
+    """Return the violations of AWS's model in an event, and in the start and deltas of the current block, as text."""
     given = [("ConverseStreamOutput", event, f"events[{index}]")]
     given += [("ContentBlockStart", draft.start, "its start")] if draft.start else []
     given += [("ContentBlockDelta", delta, f"its delta {number}") for number, delta in enumerate(draft.deltas)]

@@ -1,6 +1,6 @@
 """Convert a message to the events of a stream.
 
-The message is cut as a model family cuts it, into the given `pieces`, or by a Cutter.
+The caller chooses how the text is cut: as a model family cuts it, into the given `pieces`, or by a Cutter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VALUES: Final = frozenset(bedrock.FindingKind) - {
     bedrock.FindingKind.REQUIRED,
     bedrock.FindingKind.UNION,
 }
-"""Kinds of mistakes that do not keep a message from being cut."""
+"""Kinds of mistakes in a message despite which the message can be cut."""
 
 _MISSING: Final = (bedrock.FindingKind.REQUIRED,)
 
@@ -135,7 +135,7 @@ def chunk(
 
 
 def _check_message(message: object) -> None:
-    """Raise ReplyError unless the value is a Message. Blocks that cannot be streamed are left to `message_runs`."""
+    """Raise ReplyError unless the value is a Message. `message_runs` checks whether blocks can be streamed."""
     content = message.get("content") if is_object(message) else None
     kinds = (
         [next(iter(block)) for block in content if is_object(block) and len(block) == 1] if is_array(content) else []
@@ -147,7 +147,7 @@ def _check_message(message: object) -> None:
 
 
 def family_named(call: str, family: object) -> Family:
-    """Return a Family, or the one of this name. Raises ReplyError for any other value; `call` is who got it."""
+    """Return a Family, or the Family with this name. Raises ReplyError, which names the function `call`, for others."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:
@@ -165,8 +165,8 @@ def message_runs(
 ) -> Iterator[Run]:
     """Convert a message to runs, from messageStart to the last contentBlockStop.
 
-    With `strict=False`, a block that has no delta in AWS's model becomes one delta with the block's name, as a future
-    kind of block might. Otherwise it raises ReplyError.
+    A block that has no delta in AWS's model raises ReplyError. With `strict=False`, it becomes one delta with the
+    block's name, because a future kind of block may be sent in this way.
     """
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
@@ -368,7 +368,7 @@ def _cut_block(
             return None, [dict(block)]
         case _:
             name = next(iter(block), None)
-            if name in STREAMABLE:  # its members are not those of the shape, which a caller with strict=False allows
+            if name in STREAMABLE:  # the block does not fit its shape; strict=False allows this
                 bedrock.check("ContentBlock", block, root=f"content[{index}]")
             raise ReplyError(
                 f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "

@@ -68,7 +68,7 @@ class StreamChunks(Iterable[Chunk]):
         return self.with_events(iter(self.frames.events()))
 
     def with_events(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
-        """Iterate over the chunks; each has the next one of `events`, but the last chunk has its own event."""
+        """Iterate over the chunks. Each gets the next item of `events`; only the last chunk keeps its own event."""
         sent, delay = 0, self.first
         for run in self.runs:
             for frame in run:
@@ -81,7 +81,7 @@ class StreamChunks(Iterable[Chunk]):
 
 
 def to_send(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Return an iterator over chunks; those of StreamChunks have `event` None, except the last one."""
+    """Return an iterator over chunks. In the chunks of StreamChunks, `event` is None, except in the last chunk."""
     return chunks.with_events(repeat(None)) if isinstance(chunks, StreamChunks) else iter(chunks)
 
 
@@ -90,7 +90,7 @@ class SentChunks:
     """The chunks of an answer that a client received, with their times.
 
     The sender calls `begin` once, and then `add` for each chunk that the client received. For StreamChunks, only times
-    and frames are kept, even for the metadata event; the property `events` makes the events.
+    and frames are stored; the property `events` creates the events from the frames.
     """
 
     started: float = 0.0
@@ -99,7 +99,8 @@ class SentChunks:
     """The times of the received chunks: first the chunks in `_frames`, then the chunks in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     endless: bool = False
-    """Whether the answer stalled for a client in this process that has no read timeout, and would have hung."""
+    """Whether the answer stalled for a client in this process without a read timeout, which would wait for ever.
+    """
     _frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> None:

@@ -26,7 +26,7 @@ LONGEST_PADDING: Final = 61
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
 _ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
-"""Depth of the text in a delta -> the last characters of the payload, indexed by the length of the padding."""
+"""Maps the depth of a delta's text to the ends of the payload; the index of an end is the length of the padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
@@ -44,7 +44,7 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     name = kind(event)
     body = event[name]
     if name == ERROR_FRAME:
-        # The header order is that of the event stream's specification: no recording of Bedrock has such a frame.
+        # The headers have the order of the event stream's specification. No recording of Bedrock contains such a frame.
         pairs = (":error-code", body["code"]), (":error-message", body["message"]), (":message-type", "error")
         return frame_bytes(_headers(*pairs), b"")
     if padding is not None and not is_exception(name):
@@ -55,8 +55,8 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
 def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     """Encode a run of deltas as frames; each byte of `paddings` is the padding length of one frame.
 
-    The result is that of `encode_event` for each delta. This function encodes nearly every event of every stream, so it
-    uses templates in one loop for speed.
+    `encode_event` would return the same frames, one per delta. This function encodes nearly every event of every
+    stream, so it uses templates in one loop for speed.
     """
     inner = CARRIED.get(run.member)
     opened, ends = ("", _ENDS[1]) if inner is None else (f'{{"{inner}":', _ENDS[2])

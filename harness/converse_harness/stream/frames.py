@@ -4,7 +4,7 @@
             headers, payload, CRC-32 of all preceding bytes (u32)
 
 All numbers are big-endian. The total length is that of the whole frame. Encoding a decoded frame gives the same bytes.
-Reading raises `FrameError`, writing `UnwritableFrame`; the limits are the same in both directions.
+Reading raises `FrameError`, and writing raises `UnwritableFrame`. Both use the same limits.
 
 >>> sent = Frame((Header(":event-type", HeaderType.STRING, "messageStop"),), b'{"stopReason":"end_turn"}')
 >>> decode(encode(sent)).get(":event-type")
@@ -70,7 +70,7 @@ class Frame:
     payload: bytes
 
     def get(self, name: str) -> str | None:
-        """The value of the STRING header `name`; None if the frame has no such header."""
+        """Return the value of the STRING header `name`; None if the frame has no such header."""
         for header in self.headers:
             if header.name == name and isinstance(header.value, str):
                 return header.value
@@ -100,7 +100,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """Length of the payload after `start` -> the frame's bytes up to the end of `start`, and the CRC of these bytes."""
+    """Maps a length of the payload after `start` to the frame's bytes up to the end of `start`, and to their CRC."""
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()

@@ -70,17 +70,17 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     FINISHED: {},
     FAILED: {},
 }
-"""State -> symbol -> next state."""
+"""For each state: maps each legal symbol to the next state."""
 
 CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
-"""Member of a delta that contains its text one level deeper -> the inner member with the text."""
+"""Maps a delta's member whose text is one level deeper to the inner member that contains the text."""
 
 TEXTS: Final[Mapping[str, str]] = {
     "contentBlockDelta.text": "text",
     "contentBlockDelta.toolUse": "toolUse",
     "contentBlockDelta.reasoningContent.text": "reasoningContent",
 }
-"""Symbol of a delta that is a piece of text -> the member of the delta that contains the text."""
+"""Maps the symbol of a delta with a piece of text to the delta's member that contains the text."""
 
 GOES_ON: Final[Mapping[str, str]] = {
     state: TEXTS[name]
@@ -88,7 +88,7 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""State -> the member with the text of those deltas that do not change this state.
+"""Maps a state to the member with the text, for the deltas that do not change this state.
 
 Nearly every event of a stream is such a delta.
 """
@@ -97,11 +97,11 @@ BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockSt
 """The events that carry a contentBlockIndex."""
 
 UNIONS: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Event that carries a union -> the name of the union. The legal order depends on the union's member."""
+"""Maps each event that contains a union to the name of the union. The legal order depends on the union's member."""
 
 
 def kind(event: Mapping[str, Any]) -> str:
-    """The only key of an event: its type, for example `contentBlockDelta`.
+    """Return the only key of an event: its type, for example `contentBlockDelta`.
 
     >>> kind({"contentBlockStop": {"contentBlockIndex": 0}})
     'contentBlockStop'
@@ -117,7 +117,7 @@ def kind(event: Mapping[str, Any]) -> str:
 
 
 def symbol(event: Mapping[str, Any]) -> str:
-    """The event's symbol in ORDER: the event type and, for the start or delta of a block, also the union member.
+    """Return the event's symbol in ORDER: the event type and, for the start or delta of a block, also the union member.
 
     >>> symbol({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}})
     'contentBlockDelta.reasoningContent.signature'
@@ -152,7 +152,7 @@ _PLACES: Final[Mapping[str, str]] = {
     FINISHED: "after metadata, the last event of a stream",
     FAILED: "after an exception frame, which ends a stream",
 }
-"""State outside of any block -> its description in error messages."""
+"""Maps each state outside of blocks to its description in error messages."""
 
 
 class StreamOrder:

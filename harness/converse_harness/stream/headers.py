@@ -59,7 +59,7 @@ _SAYING: Final[Mapping[FrameProblem, str]] = {
     "invalid_utf8": "{what} is not UTF-8 ({reason}): {data!r:.80}",
     "duplicate_header": "a second header {name!r}; a name may be used once in a frame",
 }
-"""Kind of mistake -> the message of the FrameError."""
+"""Maps each kind of mistake to the message of the FrameError."""
 
 _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "truncated_frame": "The stream was cut: keep the frames before this one, and treat the answer as incomplete.",
@@ -67,15 +67,17 @@ _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "prelude_checksum_mismatch": "A length was changed, or these bytes are not the start of a frame.",
     "message_checksum_mismatch": "Headers or payload were changed after they were written.",
 }
-"""Kind of mistake -> the advice in the message. All other kinds have the same advice: fix the writer of the bytes."""
+"""Maps a kind of mistake to the advice in the message. For all other kinds, the advice is to fix the writer of the
+bytes.
+"""
 
 
 class UnwritableFrame(ReplyError):
-    """Headers or a payload that no frame can contain; raised when a frame is written."""
+    """Raised when a frame is written, for headers or a payload that no frame can contain."""
 
 
 class FrameError(DamagedData):
-    """Bytes that are not a valid frame. `kind` is the mistake, `offset` the position of the mistake in the stream."""
+    """Raised for bytes that are not a valid frame. `kind` is the mistake, `offset` its position in the stream."""
 
     def __init__(self, kind: FrameProblem, offset: int, **values: Any) -> None:
         super().__init__(_SAYING[kind].format(**values))
@@ -119,7 +121,7 @@ _LENGTHS: Final[Mapping[HeaderType, int | None]] = {
     HeaderType.TIMESTAMP: 8,
     HeaderType.UUID: 16,
 }
-"""Type of a header -> length of the value in bytes; None if the encoded header contains the length."""
+"""Maps a header's type to the length of its value in bytes; None if the encoded header contains the length."""
 
 _TYPES = {member.value: member for member in HeaderType}
 

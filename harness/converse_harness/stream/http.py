@@ -55,7 +55,7 @@ GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.servi
 """The suffixes of x-amzn-ErrorType in recorded answers, for errors of the service and for errors of the gateway."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
-"""The request id of the answer to a request that never becomes a Call."""
+"""The request id in the answer to a request for which no Call is created."""
 
 ERROR_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 """Pattern of valid error names, as the header x-amzn-ErrorType contains them."""
@@ -76,8 +76,8 @@ class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
     `wait` is the number of seconds before the head is sent. `failure` is the failure that happens instead of a
-    response. `broken` is how the connection breaks after the last chunk. If `stale` is true, the connection stays open,
-    but is reset at the client's next request.
+    response. `broken` is the way in which the connection breaks after the last chunk. If `stale` is true, the
+    connection stays open, but is reset at the client's next request.
     """
 
     status: int

@@ -58,7 +58,7 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Yield one Refusal for each broken rule; it is about the first place that breaks the rule.
+    """Yield one Refusal for each broken rule; its `path` is the first place where the request breaks the rule.
 
     Bedrock itself sends only the first of these refusals.
     """
@@ -93,7 +93,7 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
 
 @lru_cache(512)
 def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
-    """Return those rules for a model that a request with these parts can break."""
+    """Return the rules of a model that a request with these parts can break."""
     return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
 
 

@@ -31,7 +31,7 @@ class RuleViolation(NamedTuple):
 class RuleRequest:
     """A request as the input of the rules: operation, URL-decoded model id, and the JSON body without nulls.
 
-    `stands_for` is the id of the model, if `model_id` does not contain it (as the ARN of an imported model).
+    `stands_for` is the model's real id if `model_id` does not contain it, as with the ARN of an imported model.
     """
 
     operation: str
@@ -45,9 +45,9 @@ class RuleRequest:
         return standing(self.stands_for or self.model_id)
 
     def of_model(self, model_id: str, stands_for: str = "") -> RuleRequest:
-        """The same request to another model; it shares the violations, which take most of the time to compute."""
+        """Return a copy of this request to another model. Both share the violations, which are slow to compute."""
         other = RuleRequest(self.operation, model_id, self.body, stands_for)
-        other.__dict__["violations"] = self.violations  # where a cached_property keeps its value
+        other.__dict__["violations"] = self.violations  # cached_property stores its value in __dict__
         return other
 
     @property
@@ -109,7 +109,7 @@ class RuleRequest:
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
-        """The content block at these indexes; an empty mapping if there is none."""
+        """Return the content block at these indexes; an empty mapping if there is none."""
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
@@ -171,7 +171,7 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
 
 
 def parts_of(find: Finder) -> frozenset[str]:
-    """Return the parts of a request of which a Finder needs one; empty if it applies to all requests."""
+    """Return the arguments of `needs` for a Finder; an empty set if the Finder applies to all requests."""
     return _NEEDS.get(find, frozenset())
 
 
@@ -198,7 +198,7 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
 
 
 def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> Finder:
-    """Make a Finder of message blocks of these kinds for whose message and block index `breaks` is true."""
+    """Make a Finder that yields each block of these kinds if `breaks(request, message index, block index)` is true."""
 
     @needs(*kinds)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -211,12 +211,12 @@ def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> F
 
 
 def any_block(*kinds: str, role: str = "") -> Finder:
-    """Make a Finder of all blocks of these kinds in messages; with `role`, only in messages of this role."""
+    """Make a Finder that yields all blocks of these kinds in messages; with `role`, only in messages of this role."""
     return in_places(*kinds, breaks=lambda asked, n, _: role in ("", asked.messages[n].get("role")))
 
 
 def in_contents(kind: str, breaks: Callable[[AbstractSet[str]], bool]) -> Finder:
-    """Make a Finder of messages that have a block of one kind; `breaks` gets the kinds of all blocks of a message."""
+    """Make a Finder that yields each message with a block of one kind if `breaks(the kinds of its blocks)` is true."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -240,7 +240,7 @@ def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder
 
 
 def in_results(*kinds: str, breaks: Callable[[Any], bool] = lambda _: True, path: str = "") -> Finder:
-    """Make a Finder of blocks of these kinds in tool results for which `breaks` is true."""
+    """Make a Finder that yields each block of these kinds in tool results if `breaks(value)` is true."""
 
     @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -254,7 +254,7 @@ def in_results(*kinds: str, breaks: Callable[[Any], bool] = lambda _: True, path
 
 
 def in_tools(breaks: Callable[[Mapping[str, Any]], bool], path: str) -> Finder:
-    """Make a Finder of entries of the list of tools for which `breaks` is true."""
+    """Make a Finder that yields each entry in the list of tools if `breaks(entry)` is true."""
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -273,7 +273,7 @@ def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
 
 @cache
 def labels(operation: str) -> frozenset[str]:
-    """The members of an operation's input that are sent in the URL path and not in the body."""
+    """Return the members of an operation's input that are sent in the URL path and not in the body."""
     members = bedrock.operation(operation).input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 

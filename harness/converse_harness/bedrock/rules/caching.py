@@ -37,7 +37,7 @@ points_among_tools: Final = in_tools(lambda tool: "cachePoint" in tool, "cachePo
 
 @needs("toolConfig", "system", "cachePoint")
 def growing_times(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find cache points with a lifetime of one hour after a cache point of five minutes (the default)."""
+    """Find cache points with a lifetime of one hour that follow a cache point with five minutes (the default)."""
     short = False
     for path, told, point in _points(asked):
         if point.get("ttl", _SHORT) == _SHORT:

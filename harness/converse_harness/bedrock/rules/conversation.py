@@ -17,7 +17,7 @@ def has_no_message(asked: RuleRequest) -> bool:
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find a first message that is not from the user, ignoring messages of the role system."""
+    """Find the first message if it is not from the user; messages with the role system are ignored."""
     first = next(_turns(asked), None)
     if first is not None and first[1].get("role") != "user":
         yield RuleViolation(at(first[0], None, "role"))
@@ -54,7 +54,7 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("role assistant")
 def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find a last message that is from the assistant."""
+    """Find the last message if it is from the assistant."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
@@ -69,7 +69,7 @@ def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("role assistant")
 def prefills_that_end_in_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find a last message that is from the assistant and whose text ends in whitespace."""
+    """Find the last message if it is from the assistant and its text ends in whitespace."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         content = asked.messages[-1].get("content", ())
         text = content[-1].get("text", "") if content else ""

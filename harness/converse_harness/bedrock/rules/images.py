@@ -20,8 +20,9 @@ _MOST_BYTES: Final = 5 * 1024 * 1024
 """The length of the longest base64 text of an image that Claude accepts."""
 
 _MANY: Final = 20
-"""With more images than this, Claude limits the size of each image. An older limit allowed at most this number of
-images and documents together."""
+"""If a request has more images than this, Claude limits the size of each image. In the past, Claude accepted at most
+this number of images and documents in total.
+"""
 
 _SMALL: Final = 2000
 """The longest side, in pixels, that Claude accepts for an image in a request with many images."""
@@ -115,7 +116,7 @@ def format_of(head: bytes) -> str | None:
 
 
 def size_of(data: bytes) -> tuple[int, int] | None:
-    """The width and height of a PNG, GIF or JPEG in pixels; None for other images and for truncated ones."""
+    """Return the width and height of a PNG, GIF or JPEG in pixels; None for other images and for truncated ones."""
     match format_of(data):
         case "png" if len(data) >= 24:
             return struct.unpack(">II", data[16:24])

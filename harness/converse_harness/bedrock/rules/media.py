@@ -35,7 +35,9 @@ _CITED_SOURCES: Final = ("text", "content")
 """Members of DocumentSource that Bedrock accepts only if the document's citations are enabled."""
 
 _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
-"""Matches valid document names. Source: trials with the service. It accepts underscores, but no tabs or wide spaces."""
+"""Matches valid document names. Source: trials with the service, which accepts underscores, but no tabs and no wide
+spaces.
+"""
 
 
 def has_other_characters(document: Mapping[str, Any]) -> bool:

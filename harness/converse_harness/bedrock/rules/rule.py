@@ -17,7 +17,7 @@ MODEL: Final = "The model returned the following errors: "
 
 
 def no_field(name: str) -> str:
-    """The message for a field that a model does not support.
+    """Return the message for a field that a model does not support.
 
     >>> no_field("status")
     "This model doesn't support the status field. Remove status and try again."
@@ -26,7 +26,7 @@ def no_field(name: str) -> str:
 
 
 def no_block(kind: str) -> str:
-    """The message for a kind of content block that a model does not accept."""
+    """Return the message for a kind of content block that a model does not accept."""
     said = f"This model doesn't support the {kind} content block that you provided."
     return f"{said} Update the content block and try again."
 
@@ -44,7 +44,7 @@ WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """One observation of a rule.
+    """One observation of a rule in a public source.
 
     `where` is a thread, test or page, `date` is a day or month, and `of` names the models that were observed.
     """
@@ -108,7 +108,7 @@ LEVELS: Final[Mapping[RuleLevel, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Claude:
-    """The versions of Claude to which a rule applies: `since` and later, but earlier than `before`.
+    """The versions of Claude to which a rule applies: from `since` (inclusive) to `before` (exclusive).
 
     >>> "anthropic.claude-sonnet-4-5-20250929-v1:0" in Claude(since=(4, 5))
     True
@@ -208,6 +208,6 @@ class Refusal(NamedTuple):
 
     @property
     def inferred_from(self) -> str:
-        """The model from which the rule was inferred; empty if the rule was observed on the request's own model."""
+        """The name of the older model on which the rule was observed; empty if this was the request's own model."""
         model = self.model.model
         return model.name if model is not None and self.model.inferred and self.rule.models.are_some else ""

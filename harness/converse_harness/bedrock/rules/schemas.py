@@ -29,7 +29,7 @@ def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
         specs = [
             (n, tool["toolSpec"].get("inputSchema", {})) for n, tool in enumerate(asked.tools) if "toolSpec" in tool
         ]
-        # Models do not receive the cache points among the tools, so they count the tools alone.
+        # A model's message counts only the tools, because the model does not receive the cache points between them.
         for k, (n, schema) in enumerate(specs):
             for steps in wrong(schema["json"]) if "json" in schema else ():
                 path = ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
@@ -136,7 +136,7 @@ def broken_keyword(schema: object) -> Steps | None:
 
 
 def _walk(schema: object, path: Steps = ()) -> Iterator[tuple[Steps, object]]:
-    """Yield the path and value of a schema and of every subschema; a subschema that is no valid schema is included."""
+    """Yield the path and value of a schema and of every subschema, including invalid subschemas."""
     yield path, schema
     for keyword, value in schema.items() if is_object(schema) else ():
         if keyword in _HOLDS_ONE:

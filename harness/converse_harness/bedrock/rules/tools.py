@@ -57,7 +57,7 @@ def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _turn_before(asked: RuleRequest, n: int) -> int:
-    """Return the index of the last earlier message with another role; -1 if there is none."""
+    """Return the index of the last message before message `n` with another role; -1 if no such message exists."""
     role = asked.messages[n].get("role")
     return next((k for k in range(n - 1, -1, -1) if asked.messages[k].get("role") != role), -1)
 

@@ -69,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """Return the path and the constraint texts that the service's message has for a violation."""
+    """Return the path and the constraint texts with which the service's message reports a violation."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
@@ -96,7 +96,7 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """Return the texts of all constraints of a scalar shape, because the message about a list item contains all."""
+    """Return the texts of all constraints of a scalar shape. The message about a list item contains all of them."""
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Whether a constraint's sentence follows the sentences of the value's other constraints: a minimum length does."""
+    """Whether a constraint's sentence comes after those of the other constraints; true for a minimum length."""
     return text.startswith("Member must have length greater")
 
 
@@ -150,7 +150,8 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""Enums whose values have another order in the service's messages than in AWS's model: model order to message order."""
+"""Maps the values of an enum in the model's order to the same values in the order of the service's messages.
+"""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -187,7 +188,9 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""For each kind of violation, the function that yields the constraint text. The wording of the last three is ours."""
+"""For each kind of violation, the function that yields the constraint text. The texts of the last three kinds are ours,
+not the service's.
+"""
 
 
 _KEYS: Final = {
@@ -195,14 +198,16 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""Name of a union -> its members, as they were observed in a message of the service.
+"""Maps the name of a union to its members, as observed in a message of the service.
 
 For any other union, the message lists the members from AWS's model.
 """
 
 
 _TIER: Final = ("serviceTier", "type")
-"""The path of the service tier. The service has a special message for a wrong tier, so another rule checks it."""
+"""The path of the service tier. Another rule checks the tier, because the service has a special message for a wrong
+tier.
+"""
 
 
 _VIOLATION: Final = "a violation of AWS's model"
@@ -231,7 +236,7 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find members that AWS's model lacks, and report all of them in one message.
 
-    Unions without a known member are left to `unset_unions`.
+    `unset_unions` reports the unions without a known member.
     """
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
