@@ -79,10 +79,11 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-# The secrets of this process
+# The secrets of this process.
 
 _LONG_ENOUGH: Final = 16
-"""A value of at least this length is masked even inside a word, and even if it is, for example, only digits."""
+"""A value of at least this length is masked even inside a word, and even if it consists, for example, only of digits.
+"""
 
 _SHORTEST: Final = 8
 
@@ -243,7 +244,7 @@ _MOST: Final = 256 * 1024
 
 
 def mask_encoded(text: str) -> str:
-    """Return the text with its secrets masked, and each run of base64 (also of gzip) that contains a secret.
+    """Mask the secrets in a text; a run of base64 (also of gzip) that contains a secret is masked as a whole.
 
     >>> mask_encoded("the key: QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5")
     'the key: ***'
