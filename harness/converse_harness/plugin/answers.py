@@ -140,7 +140,7 @@ class AnswersHooks:
     def _replacements(
         self, index: int, target: RehearsalTarget, test: PassedTest
     ) -> Iterator[tuple[str, Callable[[str], bool]]]:
-        """Yield each model id whose answers are changed in a run of the test; "" stands for all that the pattern matches.
+        """Yield each model id whose answers are changed in a run of the test; "" stands for all ids of the pattern.
 
         A worker of xdist does not know which id the whole run uses most often, so it runs the test once for each id.
         """

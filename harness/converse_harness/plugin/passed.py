@@ -115,7 +115,7 @@ class PassedTests:
         return run if sorted(each.asked for each in run.watch.replies) == before else "other calls"
 
     def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
-        """Run a test once more with other replies; end the run if it takes much longer than `plain`, the unchanged run."""
+        """Run a test once more with other replies; end it if it takes much longer than `plain`, the unchanged run."""
         return self._rerun(item, watch, _LONGER * plain.seconds + _AT_LEAST)
 
     def close(self) -> None:
