@@ -24,7 +24,7 @@ _ANYTHING: Final = r"[\s\S]*"
 """A pattern that matches every string."""
 
 _BEYOND_ASCII: Final = re.compile(r"\\[uSWD]|\[\^")
-"""Matches in a pattern what stands for characters beyond ASCII."""
+"""Matches the parts of a pattern that stand for characters beyond ASCII."""
 
 
 @cache

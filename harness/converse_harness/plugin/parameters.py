@@ -251,7 +251,7 @@ _REASON: Final = (
 
 
 def in_one_thread(items: Iterable[pytest.Item]) -> None:
-    """Mark tests whose fake serves the whole process as `thread_unsafe`: pytest-run-parallel uses one thread for them."""
+    """Mark tests whose fake serves the whole process as `thread_unsafe`: pytest-run-parallel runs them in 1 thread."""
     for item in items:
         used = _SHARED & {*getattr(item, "fixturenames", ())}
         if used or item.get_closest_marker(MARKER) or _opens_one(getattr(item, "obj", None)):

@@ -70,8 +70,8 @@ def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> Answer
 
 _OfId = tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]], list[tuple[int, str]]]
 _Property = tuple[list[_OfId], LeftOut]
-"""The content of a test's report: for each model id the requests, the targets, the refused calls, and the fields that no
-rule checks; and the reason if the test is left out.
+"""The content of a test's report: for each model id the requests, the targets, the refused calls, and the fields that
+no rule checks; and the reason if the test is left out.
 """
 
 
