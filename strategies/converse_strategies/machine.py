@@ -101,7 +101,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def calls(self) -> Calls:
-        """The calls that asked a model for an answer, retries included; `calls.all` contains those of all operations."""
+        """The calls that asked a model for an answer, with retries; `calls.all` contains those of all operations."""
         return self.fake.calls
 
     @property
