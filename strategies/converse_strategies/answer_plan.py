@@ -19,8 +19,8 @@ class Maker(NamedTuple):
     """The blocks that models of one maker send: `lacks` contains the kinds that they never send.
 
     `signs`: they sign their reasoning. `cites_web`: they cite web pages, not documents. Source: recorded answers
-    (signatures,
-    redacted reasoning and citations of documents: only Claude; server tools and citations of web pages: only Nova).
+    (signatures, redacted reasoning and citations of documents: only Claude; server tools and citations of web pages:
+    only Nova).
     """
 
     lacks: frozenset[str]
@@ -62,8 +62,7 @@ class AnswerPlan:
     """The plan of an answer: the maker, the kinds of blocks that its models send, and `form`, the long part, if any.
 
     `form` is one of _FORMS, or None. `usual`: the answer has at least one block. `length` and `deltas` are bytes;
-    `unit` is
-    the text that a long text repeats.
+    `unit` is the text that a long text repeats.
     """
 
     maker: Maker

@@ -45,9 +45,8 @@ _EMPTY: Final = 240
 _HARD_SEAM: Final = re.compile(r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)")
 _SEAM: Final = re.compile(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)")
 """Matches positions at which a cut is easily handled wrongly. `_HARD_SEAM` matches inside a line end and inside an
-escaped
-surrogate pair. `_SEAM` is used if the rest of the text has no such position; it matches beside white space and between
-two equal characters.
+escaped surrogate pair. `_SEAM` is used if the rest of the text has no such position; it matches beside white space and
+between two equal characters.
 """
 
 _LONG: Final = 256

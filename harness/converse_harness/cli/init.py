@@ -56,8 +56,7 @@ def run(given: argparse.Namespace) -> int:
     """Write the files and print the next steps; return the exit code 0.
 
     Raises CommandFailed if a file cannot be written. If a file exists and --force is not given, raises CommandFailed
-    before
-    any file is written.
+    before any file is written.
     """
     paths = {given.dir / name: files("converse_harness.cli").joinpath(given.kind, name) for name in _FILES[given.kind]}
     there = [str(path) for path in paths if path.exists()]

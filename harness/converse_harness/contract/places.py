@@ -42,8 +42,7 @@ class _OutcomePlace:
     """How a member of the Outcome is read from an answer of the fake, and the AWS shape of the value or of its items.
 
     `whole`: the member belongs to the whole answer and not to its blocks. A consumer that called again may return the
-    sum
-    of several answers. `in_json` converts the form in a stream to the form in an answer of Converse.
+    sum of several answers. `in_json` converts the form in a stream to the form in an answer of Converse.
     """
 
     sent: Callable[[Response], Any]

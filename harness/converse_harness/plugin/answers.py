@@ -52,8 +52,8 @@ class AnsweredTest(NamedTuple):
     """The result of a test that ran with the answers of the target at this index.
 
     `model_id` is the id whose answers were changed, or "" for all ids that match the target's pattern. `why` is the
-    error
-    or the reason; `line` is the line of the test that failed. `refusal` belongs to the first call that was refused.
+    error or the reason; `line` is the line of the test that failed. `refusal` belongs to the first call that was
+    refused.
     """
 
     target: int

@@ -21,9 +21,8 @@ def fail(problem: Exception, error: BaseException | None, *, full: bool, test: o
     """Raise the problem of a fake in a test that passed, or that raised `error`.
 
     If the client raised `error` because of the problem, the problem replaces `error`, at the same line of the user's
-    code.
-    Any other error stays above the problem, without the frames of clients. If no line raised the problem, the traceback
-    shows the definition of the function `test`. `full` keeps all frames.
+    code. Any other error stays above the problem, without the frames of clients. If no line raised the problem, the
+    traceback shows the definition of the function `test`. `full` keeps all frames.
     """
     __tracebackhide__ = True
     if full:
@@ -78,8 +77,7 @@ def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) ->
     """End the traceback of an error of this package, such as one for a wrong argument, at the user's line.
 
     An error to which no line of the user led, such as one for a marker, keeps all frames. With `--full-trace`, every
-    error
-    keeps all frames.
+    error keeps all frames.
     """
     if not isinstance(excinfo.value, ConverseHarnessError) or item.config.getoption("fulltrace", False):
         return

@@ -19,8 +19,7 @@ def line_that_asked(thread: int, root: Path) -> str:
     """Return the line of the user's code that is making a call, relative to `root`; "" if there is none.
 
     It is the innermost frame outside of installed packages and of Python itself. A framework may make the call in a
-    thread
-    of its own; then the innermost such frame of `thread`, which runs the test, is used.
+    thread of its own; then the innermost such frame of `thread`, which runs the test, is used.
     """
     frame = user_frame(inspect.currentframe())
     if frame is None and thread != threading.get_ident():

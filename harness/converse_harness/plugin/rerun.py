@@ -49,9 +49,8 @@ class Rerun:
 
     `error` ended the run in the phase `when` ("setup", "call" or "teardown"); it is None if the test passed or was
     skipped. `logs` contains the log lines at WARNING and above, warnings of the category UserWarning, and exceptions
-    that
-    ended a thread. `seconds` is the duration of the run, and `asleep` is the part of it in which this process was idle.
-    `stopped`: the run exceeded its limit and was ended.
+    that ended a thread. `seconds` is the duration of the run, and `asleep` is the part of it in which this process was
+    idle. `stopped`: the run exceeded its limit and was ended.
     """
 
     watch: Watch

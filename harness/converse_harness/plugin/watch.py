@@ -52,9 +52,8 @@ class Watch:
     """Sees every reply in one run of a test; `replace` returns the reply to send. Any thread may call the methods.
 
     With `mends`, a call with the same content as a call whose reply was replaced gets the original reply. The first
-    later
-    call that the script does not answer also gets it, because it may repeat the request in other words or to another
-    model.
+    later call that the script does not answer also gets it, because it may repeat the request in other words or to
+    another model.
     """
 
     def __init__(self, replace: Replace | None = None, *, mends: bool = False) -> None:

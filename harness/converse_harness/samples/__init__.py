@@ -18,8 +18,7 @@ __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
 NAMES: Final = tuple(SAMPLES)
 """The names of all samples, either `module.Type` for a type of `converse_harness.types`, as in `content.Message`, or
-the
-name of a shape of AWS's model, as in `TokenUsage`.
+the name of a shape of AWS's model, as in `TokenUsage`.
 """
 
 

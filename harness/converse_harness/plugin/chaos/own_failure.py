@@ -67,8 +67,7 @@ def reads_calls(line: tuple[str, int]) -> bool:
     """Whether the statement in this line reads calls, as `assert len(converse.calls) == 2` does.
 
     A fake or mock counts more calls if the code under test repeats a request. Names to which calls were assigned count
-    as
-    calls too.
+    as calls too.
     """
     statement = _statement(*line)
     if statement is None:
@@ -92,8 +91,8 @@ def _mentions_calls(tree: ast.AST) -> bool:
 def names_an_error(error: BaseException, line: tuple[str, int]) -> bool:
     """Whether a failed assertion shows the text of an error that the assertion's own source does not contain.
 
-    Then the code under test returned the error as its result. An example is
-    `assert 'failed: ThrottlingException' == 'Hi'`.
+    Then the code under test returned the error as its result. An example is `assert 'failed: ThrottlingException' ==
+    'Hi'`.
     """
     source = _source_of(*line).lower()
     return any(word.lower() not in source for word in _ERROR_WORDS.findall(_values(error)))

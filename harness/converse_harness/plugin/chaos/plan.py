@@ -30,10 +30,8 @@ def plan(tests: Iterable[tuple[int, str, Sequence[OwnReply]]], names: Sequence[s
     """Return all pairs of the tests (position, node id, replies). Pairs that resemble earlier pairs come late.
 
     The first wave has one pair for each combination of fault, kind of reply and operation; each later wave has one
-    more.
-    Only the seed decides which test represents a combination. Within a wave, tests keep their order, so that fixtures
-    of
-    wider scopes are seldom set up again. Pairs are left out if the reply cannot have the fault.
+    more. Only the seed decides which test represents a combination. Within a wave, tests keep their order, so that
+    fixtures of wider scopes are seldom set up again. Pairs are left out if the reply cannot have the fault.
     """
     drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
     for position, nodeid, replies in tests:

@@ -26,8 +26,7 @@ class JudgedRerun:
     """One rerun with a damaged reply: the test, the number of the reply, the fault, the verdict and its reason.
 
     `came` is a sentence that describes the damage, `script` is the line to paste. `asleep` is the number of seconds
-    that
-    the rerun slept beyond those of the run without damage.
+    that the rerun slept beyond those of the run without damage.
     """
 
     test: str
