@@ -172,9 +172,9 @@ def faulty_replies(
     comes slowly or in other chunks. So a consumer should raise, or return the same text and tool calls as for
     `case.unmodified`. This holds for the levels frames, connection and HTTP, and at the level events for
     `cut_in_tool_input`, `cut_off`, `event_after_exception`, `no_message_stop`, `no_metadata` and `unknown_event`. Other
-    faults of events, such as `delta_after_block`, change what a consumer can read, so it may return something else.
-    Raises InvalidArgument, when drawn, as `protocol_faults` does, for a reply that already has a fault, and if no fault
-    is left.
+    faults of events, such as `delta_after_block`, change the content of the answer, so a consumer may return something
+    else. Raises InvalidArgument, when drawn, as `protocol_faults` does, for a reply that already has a fault, and if no
+    fault is left.
 
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)

@@ -114,7 +114,8 @@ def guardrail_assessments(
 
 @composite
 def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, perhaps what to trace.
+    """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, and sometimes a trace
+    setting.
 
     >>> from hypothesis import find
     >>> find(guardrail_configs(), lambda config: True)

@@ -158,7 +158,7 @@ OVERFLOW_CASES: Final = (
         for name in _OTHERS
     ),
 )
-"""Cases of a conversation that is too long: first the default wording of `reply.context_overflow`, then the others."""
+"""Cases of a conversation that is too long: the default wording of `reply.context_overflow` is first."""
 
 
 def _use_of_tool() -> Reply:

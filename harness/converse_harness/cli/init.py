@@ -32,7 +32,7 @@ In a test, with the path from there:
 
 More: converse-harness docs javascript""",
 }
-"""What is printed after the files are written."""
+"""The text that is printed after the files are written."""
 
 DESCRIPTION: Final = (
     "Write the files by which tests in another language use the fake. `vitest` is for TypeScript with vitest or "

@@ -64,7 +64,7 @@ class _Plan:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print what no test uses, and remove it; return the exit code 0.
+    """Print the recordings and exchanges that no test uses, and remove them; return the exit code 0.
 
     Raises CommandFailed if it is unknown which recordings the tests use, and UsageFailed for a folder that does not
     contain the tests' recordings.

@@ -62,7 +62,7 @@ class ConsumerContract:
     * `operation`: the operation that the consumer calls;
     * `known`: maps each case or property that the consumer does not handle to the reason. The test of such a case must
       fail, as with a strict xfail; the test of such a property counts the answers that are not handled;
-    * `time_limit` and `most_calls`: the most seconds and requests that the consumer may use for one answer;
+    * `time_limit` and `most_calls`: the maximum number of seconds and of requests for one answer;
     * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a
       conversation that is too long;
     * `kinds`: the kinds of blocks in generated answers (None: all). The Outcome must show each named kind, otherwise

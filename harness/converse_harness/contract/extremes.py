@@ -97,7 +97,7 @@ def _traced() -> dict[str, Any]:
 
 @cache
 def _every() -> Sequence[tuple[frozenset[str], Reply]]:
-    """Return each extreme answer after the kinds of its blocks."""
+    """Return pairs: the kinds of blocks in an extreme answer, and the answer."""
     text, tool, thought = frozenset({"text"}), frozenset({"toolUse"}), frozenset({"reasoningContent"})
     characters = [chr(ord("a") + number % 26) for number in range(_DELTAS)]
     return (

@@ -1,4 +1,4 @@
-"""Compare a consumer's Outcome with what the fake sent: verdict levels, flaws, and the comparison."""
+"""Compare a consumer's Outcome with the sent answer; define the levels and flaws of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an adapter returns: an Outcome, which contains ToolCalls."""
+"""The class Outcome, which an adapter returns, and the class ToolCall for its tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The properties of a contract: what must hold for all answers that hypothesis draws."""
+"""The properties of a contract: conditions that must hold for all answers that hypothesis draws."""
 
 from __future__ import annotations
 
@@ -89,8 +89,7 @@ class Property:
         kinds = block_kinds() if drawing.kinds is None else drawing.kinds
         test = quietly(given(answer=self.draws(kinds, drawing.operation, drawing.transport))(consumer))
         try:
-            # If a long answer is not handled, Hypothesis makes a representation that nobody sees, and warns about its
-            # length.
+            # For a long answer that is not handled, Hypothesis makes a representation that nobody sees, and warns.
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Generating overly large repr")
                 (test if drawing.seed is None else seeded(drawing.seed)(test))()

@@ -1,4 +1,4 @@
-"""The settings of a contract: their meanings, and what is allowed."""
+"""The settings of a contract, with their meanings and allowed values."""
 
 from __future__ import annotations
 

@@ -115,8 +115,7 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        # Write the whole line at once, before the program receives the refusal. The program gets the refusal in any
-        # case.
+        # Write the whole line at once, before the program receives the refusal, which the program gets in any case.
         with suppress(OSError):
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())

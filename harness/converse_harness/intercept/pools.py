@@ -70,7 +70,7 @@ def _write(path: str) -> None:
     from contextlib import suppress
 
     if _closed:
-        with suppress(FileExistsError):  # another error is raised: the workers would not be blocked
+        with suppress(FileExistsError):  # raise any other error, after which workers would not be blocked
             open(path, "xb").close()
     else:
         with suppress(OSError):  # no file exists, or it stays and the workers remain blocked

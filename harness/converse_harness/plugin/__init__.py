@@ -65,8 +65,8 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
     """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
 
     `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
-    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. A fake that a test leaves open is
-    closed at the test's end, and its problems fail the test.
+    `fake.url`, `fake.environ` (variables with which SDKs find the fake), `fake.calls`. A fake that a test leaves open
+    is closed at the test's end, and its problems fail the test.
     """
     from converse_harness.server.listener import ConverseServer
 

@@ -33,7 +33,7 @@ _NAME: Final = "converse_passed"
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
-    """A reply that a test got: its number from 1, the call's content, and how often the same was asked so far, from 1.
+    """A reply that a test got: its number from 1, the call's content, and the number of calls so far with this content.
 
     `read_whole`: the client read the answer to its end, so a fault at any position affects the client.
     """

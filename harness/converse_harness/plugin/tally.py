@@ -92,7 +92,7 @@ class Tally:
         self.left: dict[str, list[list[int]]] = {}
         """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
         self._opened: Counter[str] = Counter()
-        """How many times the workers opened each file to play it."""
+        """File -> the number of times that the workers opened the file to play it."""
         self._opened_before = OPENED.copy()
         self._ran: set[str] = set()
         self._failed: set[str] = set()
@@ -228,7 +228,7 @@ class Tally:
             write_use(self._config.invocation_params.dir / path, self._use())
 
     def _use(self) -> Use:
-        """Return what the run found out, for `converse-harness prune`."""
+        """Return the results of the run, for `converse-harness prune`."""
         opened = self._opened + (OPENED - self._opened_before)
         # A file that was also played in another way may have been played differently.
         left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}

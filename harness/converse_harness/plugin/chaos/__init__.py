@@ -29,7 +29,7 @@ _OUTPUT: Final = "converse_chaos"
 
 
 class Chaos:
-    """The hooks of `--converse-chaos`. `value` is what follows the option. Raises UsageError for an unknown value."""
+    """The hooks of `--converse-chaos`. `value` is the value of this option. Raises UsageError for an invalid value."""
 
     def __init__(self, config: pytest.Config, value: str) -> None:
         self._config = config

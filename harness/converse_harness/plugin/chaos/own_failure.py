@@ -32,7 +32,7 @@ _ERROR_WORDS: Final = re.compile(
 
 
 def whole(error: BaseException) -> BaseException:
-    """The only exception in a group of exceptions; a group with several is returned as it is."""
+    """Return the only exception in a group of exceptions; return a group with several exceptions unchanged."""
     inner: tuple[BaseException, ...]
     while len(inner := getattr(error, "exceptions", ())) == 1:
         error = inner[0]
@@ -91,8 +91,7 @@ def _mentions_calls(tree: ast.AST) -> bool:
 def names_an_error(error: BaseException, line: tuple[str, int]) -> bool:
     """Whether a failed assertion shows the text of an error that the assertion's own source does not contain.
 
-    Then the code under test returned the error as its result. An example is `assert 'failed: ThrottlingException' ==
-    'Hi'`.
+    An example is `assert 'failed: ThrottlingException' == 'Hi'`: the code under test returned an error as its result.
     """
     source = _source_of(*line).lower()
     return any(word.lower() not in source for word in _ERROR_WORDS.findall(_values(error)))

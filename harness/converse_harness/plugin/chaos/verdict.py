@@ -41,7 +41,7 @@ LISTED = (Survival.HUNG, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
 
 
 def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Survival, str]:
-    """Return the verdict on a rerun of a test with one damaged reply, and a clause that describes what happened.
+    """Return the verdict on a rerun of a test with one damaged reply, and a clause that describes the events.
 
     `plain` is the rerun of the same test without damage.
     """

@@ -254,7 +254,7 @@ def _asked_for(request: Request, calls: Calls) -> Calls:
 
 
 def _failed(request: Request) -> bool:
-    """Return whether the query says that the test failed already. Raises ControlRefused."""
+    """Return whether the query states that the test has already failed. Raises ControlRefused."""
     given = _query(request, ["failed"])
     value = given.get("failed", "false")
     if value not in ("true", "false"):

@@ -19,7 +19,7 @@ from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, came, known, under
 
 _NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
-"""The closed lists of names."""
+"""The types in the module `literals`; each is a closed list of names."""
 
 _HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
 """Parameters that the control API does not offer."""

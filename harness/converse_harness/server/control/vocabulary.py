@@ -54,7 +54,7 @@ class Word:
     changed_by: Sequence[str] | None = None
     """The names of the MODIFIERS that may stand beside the member; None stands for all of them."""
     items: str = ""
-    """In messages: what each item of the member's list is, if a name or a list of one or two items is allowed."""
+    """Text for messages: the requirement for an item of a list whose items are names or lists of one or two items."""
 
     @property
     def beside(self) -> list[str]:
