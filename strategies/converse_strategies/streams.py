@@ -74,7 +74,7 @@ class ChunkedMessage:
 
 @composite
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
-    """Complete streams of one AWS Message. Its texts, reasoning and tool inputs are cut anywhere, also to empty deltas.
+    """Complete streams of one AWS Message, with texts, reasoning and tool inputs cut anywhere, also to empty deltas.
 
     The streams differ only in their deltas; stop reason, usage and metrics are those that `chunk` makes from the
     message. Raises InvalidArgument, when drawn, for a message that cannot be streamed, such as one of the user.

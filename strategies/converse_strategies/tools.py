@@ -84,7 +84,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
 def tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks. If the `spec` of a tool is given, they use this tool, and the input satisfies its schema.
+    """AWS ToolUseBlocks; with the `spec` of a tool, they use this tool, and the input satisfies its schema.
 
     `spec` is an AWS ToolSpecification, a Tool that contains one, only a JSON Schema (then any name is drawn), or a
     strategy for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any
@@ -145,7 +145,7 @@ def tool_results(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS ToolResultBlocks. If `tool_use` is given, they are results of this tool use.
+    """AWS ToolResultBlocks; with a `tool_use`, they are results of this tool use.
 
     `tool_use` is an AWS ToolUseBlock, a ContentBlock that contains one, or a strategy for these. `kinds` are the
     members of ToolResultContentBlock to choose from. JSON is always an object, texts are not blank, an error has

@@ -82,7 +82,7 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 
 @pytest.fixture
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
-    """A situation with trouble: the test runs once for each case of the catalogue; the fake sends the case's replies.
+    """A named situation: the test runs once for each case of the catalogue; the fake sends its replies.
 
     The fake of the fixture `converse`, or of `converse_httpx` if the test uses this fixture instead, answers first with
     the case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k
