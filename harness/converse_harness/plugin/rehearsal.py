@@ -175,7 +175,7 @@ class _TestRehearsal:
         self._off = False
 
     def add(self, endpoint: Endpoint, call: Call) -> None:
-        """Rehearse a call as each target that may replace its model id."""
+        """Rehearse a call with each target that may replace the model of the call."""
         if endpoint.rules == "off":
             self._off = True
             return
