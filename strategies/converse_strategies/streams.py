@@ -197,8 +197,8 @@ def _next_seam(text: str, start: int, number: int) -> int | None:
 
 
 _HEAD_AND_TAIL: Final = st.binary(min_size=HEAD_SIZE + TAIL_SIZE, max_size=HEAD_SIZE + TAIL_SIZE)
-"""Strategy for the bytes of an AnswerPlan and of the end of a stream. One draw provides both, because several would take
-most of the time of a short stream.
+"""Strategy for the bytes of an AnswerPlan and of the end of a stream. One draw provides both, because several would
+take most of the time of a short stream.
 """
 
 
