@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 
 class Advice(NamedTuple):
-    """The end of a message that shows what to type now: in Python, and in JSON for callers of the control API."""
+    """The end of a message that shows what to write now: in Python, and in JSON for callers of the control API."""
 
     python: str
     json: str
@@ -21,7 +21,7 @@ class Advice(NamedTuple):
 class ConverseHarnessError(Exception):
     """The base class of all exceptions that converse-harness raises.
 
-    The message is in the words of Python; `in_json` is the same message in the words of the control API.
+    The message names Python functions and arguments; `in_json` is the same message with the control API's names.
 
     >>> from converse_harness import ConverseHarnessError, reply
     >>> try:
@@ -100,8 +100,9 @@ class UnexpectedCall(CallError):
 class RefusedRequest(CallError):
     """A request arrived that Bedrock would refuse.
 
-    The message contains the rule, the path in the request, Bedrock's own message and the evidence. For a body that is
-    not JSON, or of another structure than in AWS's model, it contains the place and what is allowed there.
+    The message contains the rule, the path in the request, Bedrock's own message and the evidence. If the body is not
+    JSON, or does not have the structure that AWS's model requires, the message contains the place and the values that
+    are allowed there.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -112,9 +113,9 @@ class RefusedRequest(CallError):
 
 
 class NotRefused(CallError):
-    """In a block of `fake.refuses(...)`, no request broke the rule, so Bedrock would have refused none.
+    """No request in a block of `fake.refuses(...)` broke the rule, so Bedrock would have refused none of the requests.
 
-    The message contains what came instead.
+    The message lists the requests that arrived instead.
 
     >>> from converse_harness import fake_converse
     >>> with fake_converse() as fake, fake.refuses("first_message_is_the_users"):
@@ -143,7 +144,7 @@ class NotedCall(CallError):
 
 
 class StaleRequests(CallError):
-    """Requests differ in words from the recorded ones whose answers they got, and `converse_stale` is `fail`."""
+    """Requests differ from the recorded requests whose answers they got, and the setting `converse_stale` is `fail`."""
 
 
 class ConverseNoteWarning(UserWarning):
@@ -164,7 +165,7 @@ class FakeNotOpenWarning(UserWarning):
 
 
 class UnusedReplies(CallError):
-    """The test ended with scripted replies that no call used, or with a `when` or `refuses` that does nothing.
+    """The test ended with scripted replies that no call used, or with a `when` or `refuses` that had no effect.
 
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse(reply.text("hi")):

@@ -1,7 +1,7 @@
 """Import public names when they are first used, and call a function as soon as a module is imported.
 
-An ImportHook lives as long as the process. All objects to which this module refers live as long. Therefore this module
-does not import `typing` and `re` at its top, and pytest does not rewrite its assertions (PYTEST_DONT_REWRITE):
+An ImportHook lives as long as the process. All objects to which this module refers live equally long. Therefore this
+module does not import `typing` and `re` at its top, and pytest does not rewrite its assertions (PYTEST_DONT_REWRITE):
 otherwise the interpreter would take 3 ms longer to exit.
 """
 
@@ -34,13 +34,13 @@ class ImportHook:
         if fullname not in self._modules:
             return None
         finders = list(sys.meta_path)
-        if self in finders:  # only the later finders: otherwise two hooks would call each other for ever
+        if self in finders:  # use only the later finders: otherwise two hooks would call each other for ever
             finders = finders[finders.index(self) + 1 :]
         for finder in finders:
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    loader: Any = _Loader(spec.loader, self._imported)  # importlib.abc.Loader would be slow
+                    loader: Any = _Loader(spec.loader, self._imported)  # no importlib.abc.Loader: its import is slow
                     spec.loader = loader
                 return spec
         return None
@@ -66,13 +66,13 @@ class _Loader:
 
 
 def no_such_name(module: str, name: str, known: Callable[[], Iterable[str]]) -> AttributeError:
-    """Make the error for a name that a module does not have; its text contains the names that are nearly the same.
+    """Make the error for a name that a module does not have; the text suggests the most similar names.
 
     >>> no_such_name("faults", "resett", lambda: ["reset", "stall"]).args[0]
     "module 'faults' has no attribute 'resett'; did you mean 'reset'?"
     """
     near: list[str] = []
-    if not name.startswith("_"):  # pytest, doctest and inspect ask every module for names of their own
+    if not name.startswith("_"):  # pytest, doctest and inspect look up special names in every module
         from difflib import get_close_matches
 
         near = get_close_matches(name, known(), n=3)

@@ -80,7 +80,7 @@ def parsed_json(text: str | bytes, otherwise: Any = None) -> Any:
 
 
 def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """Yield each value in a JSON value that is neither object nor array, after its path, in order.
+    """Yield (path, value) for each value in a JSON value that is neither object nor array, in order.
 
     >>> list(leaves({"a": [1, {"b": "x"}]}))
     [(('a', 0), 1), (('a', 1, 'b'), 'x')]

@@ -1,7 +1,7 @@
 """The closed lists of names that replies take, as `Literal` types, for annotations of your own functions.
 
-Each list is held to its table, or to AWS's model, by tests/unit/test_literals.py. Where a function takes any str with
-`strict=False`, or an unknown error with `status=`, the name need not be in the list.
+tests/unit/test_literals.py compares each list with its table or with AWS's model. A function that takes `strict=False`
+or, for an unknown error, `status=`, then also accepts names that are not in the list.
 
 >>> from converse_harness.literals import StreamException
 >>> def broken(exception: StreamException) -> str:
@@ -33,14 +33,14 @@ def __dir__() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:  # for a type checker, an unknown name of this module stays an error
+if not TYPE_CHECKING:  # so that type checkers still report an unknown name of this module
 
     def __getattr__(name):
         raise no_such_name(__name__, name, __dir__)
 
 
 ScriptedOperation: TypeAlias = Literal["Converse", "ConverseStream"]
-"""The operations that ask a model for an answer in a conversation: replies answer them."""
+"""The operations that ask a model for the next message of a conversation. Scripted replies answer these operations."""
 
 StopReason: TypeAlias = Literal[
     "end_turn",
@@ -83,7 +83,9 @@ ErrorName: TypeAlias = Literal[
     "UnrecognizedClientException",
     "ValidationException",
 ]
-"""The HTTP errors of `reply.error`: those of Bedrock Runtime in AWS's model, and those of the gateway before it."""
+"""The HTTP errors of `reply.error`: Bedrock Runtime's errors in AWS's model, and the errors of the gateway before
+Bedrock.
+"""
 
 ThrottleWording: TypeAlias = Literal["requests", "tokens", "tokens_per_day"]
 """The wordings of `reply.throttled`: the quota that was exceeded."""
@@ -114,4 +116,4 @@ GuardrailSide: TypeAlias = Literal["input", "output"]
 FamilyName: TypeAlias = Literal[
     "ai21", "claude", "claude-3", "cohere", "gpt-oss", "llama", "mistral", "nova", "titan", "neutral"
 ]
-"""The model families that cut an answer into deltas each in its own way, for `chunk` and `stream_events`."""
+"""The model families, for `chunk` and `stream_events`. Each family cuts an answer into deltas in its own way."""

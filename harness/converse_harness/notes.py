@@ -13,7 +13,8 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark about a call. `kind` is what it is about, such as the name of a rule; `call` is the call's number.
+    """A remark about a call. `kind` is the subject of the remark, such as the name of a rule; `call` is the call's
+    number.
 
     >>> Note("rule_name", "Bedrock may refuse this.", 1).text
     'Bedrock may refuse this.'
@@ -23,7 +24,7 @@ class Note:
     text: str
     call: int
     json: str = ""
-    """The text in the words of the control API, if it differs."""
+    """The text for callers of the control API, if it differs from the text for Python."""
 
 
 _inbox: Final[dict[str, Note]] = {}
@@ -45,7 +46,7 @@ def take() -> list[Note]:
 
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
-    """Drop the notes of a `with` block, and restore the earlier notes. It is for a pytest run inside another run."""
+    """Drop the notes of a `with` block, and restore the earlier notes. A pytest run inside another run needs this."""
     before = take()
     try:
         yield

@@ -16,9 +16,10 @@ class SecretKind:
     """One kind of secret. Every match of `pattern` contains one of the `hints`, in upper or lower case.
 
     Hints are in lower case; a text without any of them is not searched, which saves most of the time. The secret is the
-    match, or the part of the match after the group `kept` if there is one. `masked`: calls to AWS normally contain such
-    a secret, so masking it in a recording causes no warning. `source` is the site or tool that documents the format.
-    `beside_name`: the pattern requires the name of the service, because the secret alone looks like any random word.
+    whole match; if the pattern has a group `kept`, it is the part of the match after this group. `masked`: calls to AWS
+    normally contain such a secret, so masking it in a recording causes no warning. `source` is the site or tool that
+    documents the format. `beside_name`: the pattern requires the name of the service, because the secret alone looks
+    like any random word.
     """
 
     name: str
@@ -97,11 +98,12 @@ KINDS: Final = (
         rf"(?P<kept>(?i:x-amz-security-token){_GIVEN})[A-Za-z0-9+/=%_-]{{16,}}",
         masked=True,
     ),
-    # This kind comes before the access key id: masked, that could not show any more that a secret follows.
+    # This kind comes before the access key id, because a masked access key id could not show that a secret follows.
     SecretKind(
         "an AWS secret access key",
         ("secret", "akia", "asia", "abia", "acca"),
-        # 40 hex digits are a commit id or digest, not a key. After an access key id, only a mixed word is one.
+        # 40 hex digits are a commit id or digest, not a key. After an access key id, a key must contain a digit, a
+        # capital and a small letter.
         rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN}"
         rf"|{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}[\s\"',;:|]{{1,4}}"
         r"(?=[A-Za-z+/]{0,39}\d)(?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z]))"

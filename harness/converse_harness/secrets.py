@@ -48,8 +48,7 @@ def matches(text: str, kinds: Iterable[SecretKind] = KINDS) -> Iterator[tuple[Se
     >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
     """
-    # Every character must keep its position: U+0130, the only character whose lower case is two characters, is replaced
-    # first.
+    # Every character must keep its position. Only U+0130 has a lower case of two characters, so it is replaced first.
     lowered = text.replace("\u0130", "i").lower()
     for kind in kinds:
         if any(hint in lowered for hint in kind.hints):
@@ -79,10 +78,11 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-# The secrets of this process
+# The secrets of this process.
 
 _LONG_ENOUGH: Final = 16
-"""A value of at least this length is masked even inside a word, and even if it is, for example, only digits."""
+"""A value of at least this length is masked even inside a word, and even if it consists, for example, only of digits.
+"""
 
 _SHORTEST: Final = 8
 

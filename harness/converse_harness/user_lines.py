@@ -1,4 +1,4 @@
-"""Lines of the user's code, which messages name: the one that calls this package, and the one that raised an error."""
+"""Find lines of the user's code for messages: the line that calls this package, and the line that raised an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHERS_CODE: Final = (
 
 
 class UserLine(NamedTuple):
-    """A line of a file. As a text it is `test_x.py:12`, relative to the working directory if the file is below it."""
+    """A line of a file. Its text is `test_x.py:12`; the path is relative if the file is below the working directory."""
 
     file: str
     line: int
@@ -30,7 +30,7 @@ class UserLine(NamedTuple):
         return self.relative_to(Path.cwd())
 
     def relative_to(self, root: Path) -> str:
-        """Return the line as `test_x.py:12`, relative to a folder if the file is below it."""
+        """Return the line as `test_x.py:12`; the path is relative if the file is below the folder `root`."""
         path = Path(self.file)
         return f"{path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name}:{self.line}"
 

@@ -1,4 +1,4 @@
-"""What an answer ends with: why it stopped, its usage, and the members that only some answers have."""
+"""The end of an answer: the stop reason, the usage, and the members that only some answers have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
 
 _EXTRA_BELOW: Final = 32
 _EMPTY_BELOW: Final = 48
-"""A byte below the first number selects members of `_EXTRA`, one below the second empty additional fields."""
+"""A byte below the first number selects members of `_EXTRA`; a byte below the second selects empty additional fields.
+"""
 
 TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
 """The number of bytes that `read_options` reads."""
@@ -35,7 +36,7 @@ TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
 def read_options(
     draw: st.DrawFn, tail: bytes, traces: st.SearchStrategy[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """The members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
+    """Draw the members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
 
     Byte 0 of `tail` has one bit per member of `_EXTRA`; in seven of eight draws it is 32 or more and selects no member.
     The last two bytes are the latency in milliseconds.
@@ -63,9 +64,10 @@ def draw_stop_reason(
     stop_reasons: st.SearchStrategy[str] | None,
     traces: st.SearchStrategy[dict[str, Any]] | None,
 ) -> str:
-    """Draw a stop reason that goes with the blocks and with the trace in `options`.
+    """Draw a stop reason that is possible after the blocks and with the trace in `options`.
 
-    A reason from `stop_reasons` stays as it is; a trace of ours that does not go with it is removed.
+    A reason from `stop_reasons` is never changed. If it is impossible with a trace that this package drew, the trace is
+    removed.
     """
     intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
     if stop_reasons is None:
@@ -86,7 +88,7 @@ def draw_stop_reason(
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
     """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`.
 
-    `malformed_tool_use` is possible after a tool use alone.
+    `malformed_tool_use` is included only after a tool use.
     """
     never = {"end_turn", "tool_use", "" if usual == "tool_use" else "malformed_tool_use"}
     return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in never)])

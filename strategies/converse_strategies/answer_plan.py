@@ -1,4 +1,4 @@
-"""What the blocks of one answer have in common: whose model it is, and whether something in the answer is long."""
+"""The common properties of the blocks of one answer: the maker of the model, and the long part, if there is one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Block = dict[str, Any]
 
 
 class Maker(NamedTuple):
-    """What models of one maker send: `lacks` are kinds of blocks; reasoning with a signature; citations of the web.
+    """The blocks that models of one maker send: `lacks` contains the kinds that they never send.
 
-    Source: recorded answers (signatures, redacted reasoning and citations of documents: Claude alone; server tools and
-    citations of web pages: Nova alone).
+    `signs`: they sign their reasoning. `cites_web`: they cite web pages, not documents. Source: recorded answers
+    (signatures, redacted reasoning and citations of documents: only Claude; server tools and citations of web pages:
+    only Nova).
     """
 
     lacks: frozenset[str]
@@ -37,29 +38,31 @@ _MAKERS: Final = {"claude": CLAUDE, "claude-3": CLAUDE, "nova": NOVA, "titan": _
 
 HEAD_SIZE: Final = 5
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
-"""Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, are a short answer of Claude."""
+"""Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, stand for a short answer of Claude."""
 
 _LONG_FROM: Final = 224
-"""From this value on, the second byte makes something long: in about one of ten draws."""
+"""If the second byte is at least this number, a part of the answer is long. This happens in about one of ten draws."""
 
 _FORMS: Final = ("text", "toolUse", "blocks")
 _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
-"""What a long text repeats."""
+"""The texts that a long text repeats."""
 
 MOST_DELTAS: Final = 250
-"""The most deltas of a long block; a recorded block has up to 170."""
+"""The largest number of deltas in a long block; recorded blocks have up to 170."""
 
 _TEXT: Final = (2000, 32)
 _INPUT: Final = (4097, 16)
-"""The shortest long text and tool input, and what each step of a byte adds to it, in characters."""
+"""For a long tool input: the shortest length, and the length added for each step of a byte, in characters. `_TEXT`
+contains the same two numbers for a long text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
-    """The maker, the kinds of blocks that its models send, and what is long: one of _FORMS, or nothing.
+    """The plan of an answer: the maker, the kinds of blocks that its models send, and `form`, the long part, if any.
 
-    `usual` answers have a block.
-    `length` and `deltas` are bytes, `unit` is what a long text repeats.
+    `form` is one of _FORMS, or None. `usual`: the answer has at least one block. `length` and `deltas` are bytes;
+    `unit` is the text that a long text repeats.
     """
 
     maker: Maker
@@ -71,22 +74,22 @@ class AnswerPlan:
     unit: str = "0"
 
     def size(self, least: int, most: int | None) -> tuple[int, int]:
-        """The fewest and the most blocks to draw; three at most where no number was given.
+        """Return the smallest and the largest number of blocks to draw; the largest is three by default.
 
-        Seven of eight answers have a block even if they may have none.
+        Seven of eight answers have at least one block even if no block is required.
         """
         found = max(least, 3) if most is None else most
         return (min(1, found) if least == 0 and self.usual else least), found
 
     def repeated(self, parts: list[Any]) -> list[Any]:
-        """Repeat the parts of an answer until there are twelve or more, if there are to be many."""
+        """Repeat the parts of an answer until there are twelve or more, if the plan is an answer with many blocks."""
         if self.form != "blocks" or not parts:
             return parts
         more = range(12 + self.length % 5 - len(parts))
         return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in more)]
 
     def long_block(self) -> Block | None:
-        """The long block that comes after the drawn ones, if there is one."""
+        """Return the long block that follows the drawn blocks, if the plan has one."""
         if self.form == "text":
             return {"text": self._long(_TEXT)}
         if self.form == "toolUse":
@@ -111,7 +114,7 @@ def even_pieces(text: str, byte: int) -> list[str]:
 
 
 def maker_of(family: Family) -> Maker:
-    """The maker of a model family."""
+    """Return the maker of a model family."""
     return _MAKERS.get(family.name, OTHERS)
 
 
@@ -125,8 +128,8 @@ def plan_of(
 ) -> AnswerPlan:
     """Read drawn bytes as a plan for an answer of these kinds of blocks.
 
-    Texts are long only with `any_text`, and blocks are many, or one more than drawn, only with `any_number`: what the
-    user asked for is kept.
+    Texts are long only with `any_text`. Many blocks, or an additional long block, are possible only with `any_number`.
+    Thus the plan never contradicts the user's arguments.
     """
     if maker is None:
         maker = (CLAUDE, NOVA)[head[0] & 1]
@@ -144,5 +147,5 @@ def plan_of(
 
 @cache
 def sent_by(maker: Maker, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the kinds of blocks that the maker's models send."""
+    """Return those of the kinds of blocks that the maker's models send."""
     return tuple(kind for kind in kinds if kind not in maker.lacks)

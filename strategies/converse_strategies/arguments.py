@@ -1,6 +1,6 @@
-"""Check the arguments of strategies: what is wrong raises InvalidArgument when a strategy is validated.
+"""Check the arguments of strategies. A wrong argument raises InvalidArgument when the strategy is validated.
 
-Arguments of the same name mean the same in all functions, so one table has what each may be.
+Arguments with the same name have the same meaning in all functions, so one table contains the allowed values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from converse_harness.faults.model import Fault
 
 
 class ArgumentRule(NamedTuple):
-    """What an argument may be, in words, and the function that checks it."""
+    """The rule for an argument: a description of the allowed values, and the function that checks a value."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -87,22 +87,23 @@ ALLOWED: Final[Mapping[str, ArgumentRule]] = {
     "locale": ArgumentRule("the name of a locale, such as en_US", _is_text),
     "family": ArgumentRule("the name of a model family, or None", _or_none(_is_text)),
 }
-"""Name of an argument -> what it may be."""
+"""Name of an argument -> the rule for its values."""
 
 _OTHERWISE: Final[Mapping[tuple[str, str], ArgumentRule]] = {("documents", "names"): _TEXTS}
-"""(function, argument) -> what the argument may be there, where it means something else than in other functions."""
+"""(function, argument) -> the rule for the argument in this function, where its meaning differs from other functions.
+"""
 
 _DRAWN: Final[Mapping[ArgumentRule, type]] = {_TEXTS: str, _DICTS: dict}
-"""What may be a strategy -> the type of what it has to draw."""
+"""The rules that allow a strategy -> the type of the values that the strategy must draw."""
 
 _RANGES: Final = (("min_blocks", "max_blocks"), ("min_turns", "max_turns"), ("min_words", "max_words"))
 
 KNOWN_TO_DRAW_TEXTS: Final[WeakSet[st.SearchStrategy[Any]]] = WeakSet()
-"""Strategies that need no check of what they draw: our own, and those that are checked already."""
+"""Strategies whose values need no check: our own strategies, and strategies that are already wrapped in a check."""
 
 
 def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a function, with strategies that check what they draw.
+    """Check the arguments of a function, and return them; strategies among them then check the values that they draw.
 
     Raises InvalidArgument, which names the function and the argument.
     """
@@ -129,7 +130,7 @@ def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any
 
 
 def _as_list(value: Any) -> list[str] | None:
-    """The list to write for a single text, for a fault, and for a list of faults; None for any other value."""
+    """Return the list that the user should write instead of a text, a fault or a list of faults; otherwise None."""
     if isinstance(value, str):
         return [value]
     items = [value] if isinstance(value, Fault) else value
@@ -139,7 +140,7 @@ def _as_list(value: Any) -> list[str] | None:
 
 
 def no_choice(function: str, argument: str, asked: object, known: Collection[str]) -> InvalidArgument:
-    """Make the error for names that are not among the known ones: with the nearest one, or with all if they are few."""
+    """Make the error for unknown names. It contains the most similar known name, or all names if they are few."""
     unknown = [each for each in cast("Collection[Any]", asked) if each not in known]
     told = (
         f"{function}({argument}={asked!r}): {', '.join(map(repr, unknown)) or repr(asked)} is no choice of {argument}"
@@ -157,13 +158,13 @@ def no_choice(function: str, argument: str, asked: object, known: Collection[str
 
 
 _FEW: Final = 10
-"""More names than these are listed only where none is near the one that was given."""
+"""If there are more known names than this number, an error lists them only if none is similar to the given name."""
 
 
 def bad_call(
     function: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> TypeError | None:
-    """Make the error for arguments that a function does not have; None if it has them all."""
+    """Make the error for arguments that a function does not have; None if the function has all of them."""
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -179,7 +180,7 @@ def bad_call(
 
 
 def refusing(error: InvalidArgument) -> st.SearchStrategy[Any]:
-    """A strategy that raises the error as soon as it is validated or drawn from."""
+    """Return a strategy that raises the error as soon as it is validated or drawn from."""
 
     def refuse() -> st.SearchStrategy[Any]:
         raise error
@@ -189,7 +190,7 @@ def refusing(error: InvalidArgument) -> st.SearchStrategy[Any]:
 
 @cache
 def _that_draws(strategy: st.SearchStrategy[Any], function: str, argument: str, kind: type) -> st.SearchStrategy[Any]:
-    """The strategy, which raises InvalidArgument where it draws something of another type."""
+    """Return a strategy for the same values that raises InvalidArgument if it draws a value of another type."""
 
     @st.composite
     def values(draw: st.DrawFn) -> Any:

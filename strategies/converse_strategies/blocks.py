@@ -39,10 +39,11 @@ Older versions of botocore lack some of these members. The simplest kind comes f
 """
 
 _USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "citationsContent": 1, "toolResult": 2, "image": 1}
-"""Kind of block -> the number added to its weight of 1 in draws. The others take longest to draw."""
+"""Kind of block -> the number added to its weight of 1 in draws. The kinds that are missing here take longest to
+draw."""
 
 _SPECIAL: Final = {"text": 1, "toolUse": 2, "reasoningContent": 2}
-"""Kind of block -> its weight with texts and numbers that are easily mistaken."""
+"""Kind of block -> its weight with special texts and numbers, which consumers often read wrongly."""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 """Tools that the service runs itself. The result of such a tool has the type `<name>_result`."""
@@ -50,7 +51,7 @@ SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 
 @cache
 def streamable() -> tuple[str, ...]:
-    """The members of ContentBlock that the installed botocore can stream, the simplest first."""
+    """Return the members of ContentBlock that the installed botocore can stream, the simplest first."""
     return tuple(name for name, place in _DELTAS.items() if bedrock.has_member(*place))
 
 
@@ -79,14 +80,14 @@ def assistant_messages(
     max_blocks: int | None = None,
     texts: Texts | None = None,
 ) -> Message:
-    """Messages of the assistant, of blocks that ConverseStream can send.
+    """Messages of the assistant that consist of blocks that ConverseStream can send.
 
-    `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. The
-    blocks are those of one model maker: no answer has a signature of Claude and a server tool of Nova. The result of a
-    server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Without `max_blocks`
-    there are at most three, and in one of ten draws something is long: twelve blocks or more, a text of up to 10,000
-    characters, a tool input of more than 4,096. Texts of a given strategy stay as they are. Raises InvalidArgument,
-    when drawn, for a kind that cannot be streamed.
+    `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
+    blocks of a message come from models of one maker: no answer has a signature of Claude and a server tool of Nova.
+    The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Without
+    `max_blocks` there are at most three, and in one of ten draws the message is long: it has twelve blocks or more, a
+    text of up to 10,000 characters, a tool input of more than 4,096. Texts of a given strategy are never made longer.
+    Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
     >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
@@ -123,7 +124,7 @@ _parts = composite(draw_part)
 
 @cache
 def weighted(kinds: tuple[str, ...], any_text: bool) -> tuple[tuple[str, bool], ...]:
-    """Pairs of a kind of block and whether its texts are special; the simplest first, the usual ones several times."""
+    """Pairs of a kind of block and whether its texts are special; the simplest is first, frequent ones are repeated."""
     usual = [(kind, False) for kind in kinds for _ in range(_USUAL.get(kind, 0))]
     special = [(kind, True) for kind in kinds if any_text for _ in range(_SPECIAL.get(kind, 0))]
     return (*((kind, False) for kind in kinds), *usual, *special)
@@ -151,7 +152,7 @@ def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
 def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, special: bool = False) -> Block:
     """Draw one streamable block of this kind, as models of this maker send it.
 
-    With `special`, the input of a tool has texts and numbers that are easily mistaken.
+    With `special`, the input of a tool has texts and numbers that consumers often read wrongly.
     """
     if special and kind == "toolUse":
         return {kind: draw(_SPECIAL_TOOL_USES)}

@@ -40,8 +40,9 @@ def _document(name: str, **source: Any) -> Json:
 
 
 _MISSPELT: Final = "arn:aws:bedrock:us-east-1:123456789012:imported-model/my-model"
-"""A model id that is not well-formed: the ids of imported models have twelve characters. The account id is
-that of AWS's examples."""
+"""A model id that is not well-formed: the ids of imported models have twelve characters. The account id is from AWS's
+examples.
+"""
 
 _TEXT: Final[Json] = {"text": "0"}
 _S3: Final = {"s3Location": {"uri": "s3://abc/file"}}

@@ -39,7 +39,7 @@ def citations(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS Citations (as well CitationsDeltas), for every member of CitationLocation that the installed botocore has.
+    """AWS Citations (which are also CitationsDeltas), for all members of CitationLocation that botocore has.
 
     `document` is the cited DocumentBlock or SearchResultBlock, or a ContentBlock that contains one: the location is
     then inside the document, `title` is its name, and `sourceContent` is the cited passage. A text, or the bytes of a
@@ -106,7 +106,7 @@ def citations_content_blocks(
             f"citations_content_blocks(max_citations={max_citations!r}): a block without a citation cannot be "
             "streamed. Give 1 or more; a plain text is a text block."
         )
-    if document is None and kinds is None:  # an answer cites web pages, or documents and search results
+    if document is None and kinds is None:  # an answer cites either web pages or documents and search results
         sides = [side for side in (kinds_of_web(False), kinds_of_web(True)) if side]
         known = draw(sampled(tuple(sides)))
     one = citations(document=document, index=index, kinds=known if document is None else kinds, texts=some)
@@ -176,7 +176,7 @@ def _known() -> tuple[str, ...]:
 
 @cache
 def kinds_of_web(web: bool) -> tuple[str, ...]:
-    """The members of CitationLocation for web pages, or all others; models of one maker cite one or the others."""
+    """Return the members of CitationLocation for web pages, or all others; no maker's models cite both sorts."""
     return tuple(kind for kind in _known() if (kind == "web") is web) or _known()
 
 
@@ -188,7 +188,7 @@ def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Co
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
     """Return the kinds of locations that are requested and that the document allows.
 
-    Raises InvalidArgument if there are none.
+    Raises InvalidArgument if no kind is left.
     """
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:

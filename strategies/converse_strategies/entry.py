@@ -1,6 +1,6 @@
 """Hypothesis' entry point: `st.from_type` draws Reply, Response, Call, and the types of `converse_harness.types`.
 
-It draws the TypedDicts of strands-agents as well, by the same names.
+It also draws the TypedDicts of strands-agents that have the same names.
 
 Hypothesis calls `register` in every process that imports hypothesis. So `register` imports neither the classes nor
 their strategies: a class is registered when its module is imported, and its strategy is loaded at the first draw.
@@ -36,7 +36,8 @@ _SUBJECTS: Final = (
 )
 _STRANDS: Final = "strands.types."
 _SUBJECTS_OF_STRANDS: Final = ("citations", "content", "event_loop", "guardrails", "media", "streaming", "tools")
-"""The modules of strands-agents whose TypedDicts have the names and the values of ours."""
+"""The modules of strands-agents whose TypedDicts have the same names and values as those in `converse_harness.types`.
+"""
 
 _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "converse_harness.stream.assemble": ("Response", "responses", "responses"),
@@ -74,7 +75,7 @@ def _register_classes(module: ModuleType) -> None:
 
 
 def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
-    """The strategies of a module's classes, by class name."""
+    """Return the strategies of a module's classes, by class name."""
     if module.__name__ in _OTHERS:
         name, place, function = _OTHERS[module.__name__]
         # The class is missing while another thread is still importing the module.
@@ -90,7 +91,7 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _strategies_of_strands(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
-    """The strategies of the TypedDicts of a module of strands-agents, for those that our module of this name has."""
+    """Return the strategies for a module of strands-agents: for each TypedDict that our module of the same name has."""
     subject = module.__name__.removeprefix(_STRANDS)
     ours = vars(import_module(f"{_TYPES}{subject}"))
     return {

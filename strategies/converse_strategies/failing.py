@@ -29,7 +29,7 @@ _OPERATIONS: Final = ("Converse", "ConverseStream")
 
 _UNKNOWN_EXCEPTION: Final = "unknown_exception"
 _ERROR_FRAME: Final = "error_frame"
-"""The two values of `names` in `stream_errors` for errors that are not in AWS's model."""
+"""The names in `stream_errors` for errors that are not in AWS's model: `unknown_exception` and `error_frame`."""
 
 _SHORT_SECONDS: Final = 0.01
 """The duration in seconds of timed faults that must not delay a test."""
@@ -75,7 +75,7 @@ def stream_errors(
     messages: Texts | None = None,
     replies: st.SearchStrategy[Reply] | None = None,
 ) -> Reply:
-    """Replies whose stream fails: an exception frame, one of the future, or an unmodelled error frame, at any event.
+    """Replies whose stream fails at any event, by a known or unknown exception frame, or an unmodelled error frame.
 
     `names` are names of exception frames, for example `throttlingException`, or `unknown_exception` and `error_frame`;
     the default is all of them. `messages` is as for `errors`; `replies` is a strategy for the replies that are made to
@@ -117,8 +117,8 @@ def protocol_faults(
 ) -> Fault:
     """Faults, the deliberate breaches of the protocol that `converse_harness.faults` names.
 
-    `names` are names of faults; `levels` are some of events, frames, connection and HTTP. Only faults are drawn that
-    all given `transports` (boto, httpx, server, asgi) and `operations` (Converse, ConverseStream) can express.
+    `names` are names of faults; `levels` are some of events, frames, connection and HTTP. A fault is drawn only if all
+    given `transports` (boto, httpx, server, asgi) and `operations` (Converse, ConverseStream) can express it.
 
     `seconds` is a strategy for the duration of timed faults. By default, `slow_first_byte` lasts 10 ms, and `stall`
     lasts for ever: in process the client's timeout is raised at once. Over a socket a stall would last for the client's
@@ -178,9 +178,9 @@ def faulty_replies(
     comes slowly or in other chunks. So a consumer should raise, or return the same text and tool calls as for
     `case.unmodified`. This holds for the levels frames, connection and HTTP, and at the level events for
     `cut_in_tool_input`, `cut_off`, `event_after_exception`, `no_message_stop`, `no_metadata` and `unknown_event`. Other
-    faults of events, such as `delta_after_block`, change what a consumer can read, so it may return something else.
-    Raises InvalidArgument, when drawn, as `protocol_faults` does, for a reply that already has a fault, and if no fault
-    is left.
+    faults of events, such as `delta_after_block`, change the content of the answer, so a consumer may return something
+    else. Raises InvalidArgument, when drawn, as `protocol_faults` does, for a reply that already has a fault, and if no
+    fault is left.
 
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)

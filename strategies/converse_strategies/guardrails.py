@@ -114,7 +114,8 @@ def guardrail_assessments(
 
 @composite
 def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, perhaps what to trace.
+    """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, and sometimes a trace
+    setting.
 
     >>> from hypothesis import find
     >>> find(guardrail_configs(), lambda config: True)
@@ -146,7 +147,7 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether this module can draw a policy: automated reasoning, or a policy of lists whose entries have an action."""
+    """Whether this module can draw a policy: automated reasoning, or a policy with lists of entries with an action."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
@@ -322,7 +323,7 @@ def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
 
 
 def has_intervened(trace: Mapping[str, Any]) -> bool:
-    """Whether a GuardrailTraceAssessment says that an input or output was blocked, or an output anonymized.
+    """Whether a GuardrailTraceAssessment contains a blocked input or output, or an anonymized output.
 
     Recorded answers with such a trace stop with `guardrail_intervened`.
     """

@@ -103,7 +103,7 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
 def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
     """Return a copy of a complete stream, with new blocks after the last block.
 
-    The new blocks are cut into deltas as the neutral family cuts them.
+    The new blocks are cut into deltas in the way of the neutral model family.
     """
     offset = sum("contentBlockStop" in event for event in events)
     added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]

@@ -27,20 +27,20 @@ def cached(function: Callable[P, Made]) -> Callable[P, Made]:
 
     Building a strategy takes longer than drawing from it. Calls with an unhashable argument are not cached.
     """
-    remembered: Callable[..., Made] = lru_cache(maxsize=512, typed=True)(function)  # True is not 1
+    remembered: Callable[..., Made] = lru_cache(maxsize=512, typed=True)(function)  # typed, because True == 1
 
     @wraps(function)
     def build(*args: P.args, **kwargs: P.kwargs) -> Made:
         try:
             return remembered(*args, **kwargs)
-        except TypeError:  # an argument is not hashable, such as a list
+        except TypeError:  # an argument, such as a list, is not hashable
             return function(*args, **kwargs)
 
     return build
 
 
 def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
-    """Like `st.composite`, but the strategies are cached, and `st.composite` is called only at the first use.
+    """Work like `st.composite`, but cache the strategies, and call `st.composite` only at the first use.
 
     `st.composite` reads the source of the function. At import, this would take most of the package's import time.
     """
@@ -60,7 +60,7 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
         build_checked: Callable[..., st.SearchStrategy[Made]] = late()
         try:
             return build_checked(*args, **given)
-        except TypeError as error:  # hypothesis' message has the name of a function of its own
+        except TypeError as error:  # hypothesis' message contains the name of its own inner function
             raise bad_call(function.__name__, signature, args, kwargs) or error from None
 
     vars(build)["__signature__"] = signature
@@ -132,12 +132,12 @@ _EASILY_MISTAKEN: Final = (
     *(" ", "\n", "\r\n", "\r", "\t", "\u2028", "\u0085", "\xa0"),
     *("aa", "e\u0301", "\U0001f600", "\U0001f468\u200d\U0001f469", '"', "\\", "}", "</"),
 )
-"""Parts of texts that consumers are known to mistake: white space, ends of lines, pairs of surrogates, JSON."""
+"""Parts of texts that consumers are known to read wrongly: white space, line ends, surrogate pairs, JSON."""
 
 
 @cached
 def special_texts() -> Texts:
-    r"""Texts of what consumers easily mistake: white space alone, ends of lines, pairs of surrogates, parts of JSON.
+    r"""Texts that consumers often read wrongly: white space alone, line ends, surrogate pairs, parts of JSON.
 
     >>> from hypothesis import find
     >>> find(special_texts(), lambda text: "\r" in text)
@@ -153,7 +153,7 @@ def _easily_mistaken(drawn: bytes) -> str:
 
 @cached
 def special_numbers() -> st.SearchStrategy[list[float]]:
-    """An integer that 53 or 64 bits do not carry, and a number with many places.
+    """Lists of two numbers: an integer that 53 or 64 bits cannot represent, and a number with many decimal places.
 
     >>> from hypothesis import find
     >>> find(special_numbers(), lambda numbers: True) == [2**53 + 1, 1e-07]
@@ -294,7 +294,7 @@ def model_ids() -> st.SearchStrategy[str]:
 
 @composite
 def faker_texts(draw: st.DrawFn, *, locale: str = "en_US", min_words: int = 1, max_words: int = 12) -> str:
-    """Sentences of Faker's words in a locale: texts that a person can read, for `texts=` of the other strategies.
+    """Sentences of words that Faker has for a locale: readable texts, for the argument `texts` of other strategies.
 
     hypothesis reproduces and shrinks the sentences: towards fewer words, and towards the first word of Faker's list.
     Raises InvalidArgument, when drawn, for a locale that Faker does not have.

@@ -1,4 +1,4 @@
-"""Stateful tests of an agent: hypothesis generates whole conversations, with tools and trouble, and shrinks them."""
+"""Stateful tests of an agent: hypothesis generates and shrinks whole conversations, with tool uses and with trouble."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def calls(self) -> Calls:
-        """The calls that asked a model for an answer, retries included; `calls.all` has those of every operation."""
+        """The calls that asked a model for an answer, with retries; `calls.all` contains those of all operations."""
         return self.fake.calls
 
     @property

@@ -26,7 +26,7 @@ _LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": 
 def user_messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
-    """Messages of the user that Bedrock accepts as the first of a conversation: no text is blank, no tool is answered.
+    """Messages of the user that Bedrock accepts as the first of a conversation, without blank texts and tool results.
 
     `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a message with a
     document also has a text, and a cache point follows another block. `texts` is a strategy for texts; a blank text
@@ -46,7 +46,7 @@ def user_messages(
 def messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
-    """Messages of the user or of the assistant; `kinds` are those of either.
+    """Messages of the user or of the assistant; `kinds` are kinds of blocks of either role.
 
     >>> from hypothesis import find
     >>> find(messages(), lambda message: message["role"] == "assistant")
@@ -225,12 +225,12 @@ def _turn(
 
 
 def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tools that the client runs: the tools with a specification, not system tools or cache points."""
+    """Return the tools that the client runs, which have a specification; system tools and cache points are left out."""
     return [tool for tool in tools if "toolSpec" in tool or "inputSchema" in tool]
 
 
 def _place(block: Block) -> int:
-    """A sort key that puts blocks in the order in which models send them: reasoning first, tool uses last."""
+    """Return a sort key that puts blocks in the order in which models send them: reasoning first, tool uses last."""
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 
@@ -255,7 +255,7 @@ def kinds_of_conversations() -> tuple[str, ...]:
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The requested kinds of blocks for the assistant and for the user; `text` if no kind is requested for a role."""
+    """Return the requested kinds of blocks for the assistant and for the user; `text` if a role has none."""
     streamed = [kind for kind in streamable() if kind in _ANSWERED]
     said = _user_kinds(None)
     wanted = chosen("conversations", "kinds", kinds, kinds_of_conversations())

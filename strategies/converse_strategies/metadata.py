@@ -56,7 +56,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
 
 def read_usage(drawn: bytes) -> dict[str, Any]:
-    """Read ten drawn bytes as a TokenUsage of one of the recorded shapes; half of them have the three usual members."""
+    """Read ten drawn bytes as a TokenUsage of a recorded shape; half of them have only the three usual members."""
     given, answered = 1 + int.from_bytes(drawn[1:4], "big") % _CONTEXT, 1 + int.from_bytes(drawn[4:6], "big")
     shape = drawn[0] >> 5
     if shape < 4:

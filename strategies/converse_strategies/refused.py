@@ -1,4 +1,4 @@
-"""Strategies for requests that Bedrock refuses, each because of one rule."""
+"""Strategies for requests that Bedrock refuses, each because of exactly one rule."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ _STREAMED: Final = ("some_stream_no_tools",)
 
 @composite
 def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, texts: Texts | None = None) -> Refused:
-    """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `unmodified`
-    one.
+    """Requests that break exactly one of Bedrock's rules, each with Bedrock's message and the `unmodified` request.
 
     The rule applies to the model of the request. `rules` are names of rules, by default of all rules that refuse
     requests; some rules refuse requests only at the level "strict". `texts` is a strategy for texts. boto's own

@@ -96,7 +96,7 @@ def converse_requests(
 
 @cache
 def _optional_members() -> Mapping[str, _Member]:
-    """`_OPTIONAL` for the installed botocore: without members that it lacks, and with members that it alone has."""
+    """Return `_OPTIONAL` for the installed botocore: without members that it lacks, with members that only it has."""
     members = bedrock.shape("ConverseRequest").members
     known = {name: make for name, make in _OPTIONAL.items() if name in members}
     new = members.keys() - {*_OPTIONAL, *_OWN_WAY}
@@ -141,7 +141,7 @@ def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 
 @cached
 def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
-    """AWS OutputConfigs: a JSON Schema, as text, that the answer has to satisfy, and the effort of the model.
+    """AWS OutputConfigs: the text of a JSON Schema that the answer must satisfy, and the effort of the model.
 
     `texts` is a strategy for the schema's description. Raises InvalidArgument, when drawn, if the installed botocore
     does not have OutputConfigs.
@@ -188,7 +188,7 @@ _MODELS: Final = st.integers(0, len(leaves.MODEL_IDS) - 1)
 _MODELS_AND_PROMPTS: Final = st.integers(0, len(leaves.MODEL_IDS))
 _GUARDRAIL: Final = "guardrailConfig"
 _OWN_WAY: Final = ("modelId", "messages", "toolConfig", "promptVariables")
-"""The members of a request that `converse_requests` draws each in its own way."""
+"""The members of a request that `converse_requests` draws with special code, each in a different way."""
 
 _OPTIONAL: Final[Mapping[str, _Member]] = {
     "system": _systems,

@@ -45,13 +45,13 @@ def replies(
     >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
     <Reply text "">
     """
-    if draw(_OF_FOUR):  # the message is the simplest to read in a counterexample
+    if draw(_OF_FOUR):  # in a counterexample, a message is simpler to read than events
         events = stream_events(
             kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
         )
         try:
             return reply.events(draw(events))
-        except InvalidArgument as error:  # in the words of the function that was called
+        except InvalidArgument as error:  # put the name of the called function into the message
             raise InvalidArgument(str(error).replace("stream_events(", "replies(", 1)) from None
     wanted = chosen("replies", "kinds", kinds, streamable())
     content = draw(contents(wanted, texts, 1, max_blocks))
@@ -72,7 +72,7 @@ def converse_responses(
     stop_reasons: st.SearchStrategy[str] | None = None,
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """AWS ConverseResponses: a message, why it stopped, usage that adds up, metrics, and at times the other members.
+    """AWS ConverseResponses: a message, the stop reason, usage that adds up, metrics, and sometimes other members.
 
     `kinds`, `max_blocks` and `texts` are those of `assistant_messages()`. `stop_reasons` is a strategy, by default for
     all stop reasons that are possible after the blocks. `traces` is a strategy for ConverseTraces; if given, every

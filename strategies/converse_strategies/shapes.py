@@ -24,7 +24,7 @@ _ANYTHING: Final = r"[\s\S]*"
 """A pattern that matches every string."""
 
 _BEYOND_ASCII: Final = re.compile(r"\\[uSWD]|\[\^")
-"""Matches in a pattern what stands for characters beyond ASCII."""
+"""Matches the parts of a pattern that stand for characters beyond ASCII."""
 
 
 @cache
@@ -83,8 +83,8 @@ def values(
 ) -> Any:
     """Values of a shape of AWS's model: dicts for structures, bytes for blobs, aware datetimes for timestamps.
 
-    Optional members are often absent, lists and maps have three items at the most, blobs 48 bytes, and exceptions are
-    rare among the events of a stream. Members that AWS sends beyond its model are not drawn.
+    Optional members are often absent, lists and maps have at most three items, blobs have at most 48 bytes, and
+    exceptions are rare among the events of a stream. Members that AWS sends beyond its model are not drawn.
 
     `overrides` are strategies by the name of a shape (`ToolUseId`) or of a member (`ToolUseBlock.input`, which takes
     precedence over the member's shape); their values are not checked. `texts` is a strategy for strings without an enum

@@ -44,14 +44,16 @@ _EMPTY: Final = 240
 
 _HARD_SEAM: Final = re.compile(r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)")
 _SEAM: Final = re.compile(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)")
-"""Where a cut is easily mistaken: in the end of a line and in an escaped pair of surrogates; if the rest of a text has
-neither, beside white space and between two equal characters."""
+"""Matches positions at which a cut is easily handled wrongly. `_HARD_SEAM` matches inside a line end and inside an
+escaped surrogate pair. `_SEAM` is used if the rest of the text has no such position; it matches beside white space and
+between two equal characters.
+"""
 
 _LONG: Final = 256
-"""From this number of characters on, a text is cut into many even pieces at times."""
+"""A text of at least this number of characters is sometimes cut into many even pieces."""
 
 _NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
-"""Ways in which models stream an empty tool input."""
+"""The ways in which models stream an empty tool input."""
 
 _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
     {"ensure_ascii": False},
@@ -64,7 +66,7 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message, and the events of one way to cut the message: `assemble(case.events).message == case.message`.
+    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`.
 
     >>> from converse_harness import assemble, chunk
     >>> message = {"role": "assistant", "content": [{"text": "hi"}]}
@@ -79,7 +81,7 @@ class ChunkedMessage:
 
 @composite
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
-    """Complete streams of one AWS Message: its texts, reasoning and tool inputs cut anywhere, empty deltas included.
+    """Complete streams of one AWS Message, with texts, reasoning and tool inputs cut anywhere, also to empty deltas.
 
     The streams differ only in their deltas; stop reason, usage and metrics are those that `chunk` makes from the
     message. Raises InvalidArgument, when drawn, for a message that cannot be streamed, such as one of the user.
@@ -160,11 +162,11 @@ def cut(text: str, cuts: bytes) -> list[str]:
     r"""Cut a text at points given by bytes; the pieces, at least one, join to the text.
 
     A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends it at one of the
-    next four places where a cut is easily mistaken, such as between `\r` and `\n`; if there is none, it is as a byte
-    below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240
-    on ends the piece at once, so two such bytes in a row make an empty piece. Thus every way to cut is possible. b""
-    leaves the text whole. If a text of 256 or more characters begins with a byte from 16 on, it is cut into 1 to 8 or
-    180 to 250 even pieces.
+    next four places where a cut is easily handled wrongly, such as between `\r` and `\n`; if there is no such place,
+    the byte acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not
+    end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus every way to
+    cut is possible. b"" leaves the text whole. If a text of 256 or more characters begins with a byte from 16 on, it is
+    cut into 1 to 8 or 180 to 250 even pieces.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -193,7 +195,7 @@ def cut(text: str, cuts: bytes) -> list[str]:
 
 
 def _next_seam(text: str, start: int, number: int) -> int | None:
-    """The place of the seam with this number, counted from `start`, or of the last one; None if there is none."""
+    """Return the position of the seam with this number, counted from `start`, or of the last one; None without any."""
     for pattern in (_HARD_SEAM, _SEAM):
         places = [seam.start() for seam in islice(pattern.finditer(text, start), number + 1)]
         if places:
@@ -202,8 +204,9 @@ def _next_seam(text: str, start: int, number: int) -> int | None:
 
 
 _HEAD_AND_TAIL: Final = st.binary(min_size=HEAD_SIZE + TAIL_SIZE, max_size=HEAD_SIZE + TAIL_SIZE)
-"""Strategy for the bytes of an AnswerPlan and of the end of a stream, as one draw: a short stream spends most of its
-time in draws."""
+"""Strategy for the bytes of an AnswerPlan and of the end of a stream. One draw provides both, because several would
+take most of the time of a short stream.
+"""
 
 
 @composite
@@ -226,10 +229,11 @@ def stream_events(
     the blocks. By default, the deltas are cut anywhere; with `family`, they are cut as this model family does
     (docs/fidelity.md names the families, such as `claude`), and `kinds` are by default those that it sends. `traces` is
     a strategy for ConverseStreamTraces; if given, every stream has one, otherwise a few have one. The streams contain
-    no exceptions, the token counts of `usage` add up, and what a guardrail blocked stops with `guardrail_intervened`.
+    no exceptions, the token counts of `usage` add up, and an answer that a guardrail blocked stops with
+    `guardrail_intervened`.
 
-    Without `max_blocks` there are at most three blocks, and in one of ten streams something is long: twelve blocks or
-    more, or one more block of up to 10,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`,
+    Without `max_blocks` there are at most three blocks, and one of ten streams is long: it has twelve blocks or more,
+    or an additional block of up to 10,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`,
     some streams that stop with `max_tokens` end in the middle of a tool's input: `assemble` raises StreamOrderError for
     them, as the input is not JSON. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
@@ -282,22 +286,22 @@ def _cut(block: Block, cutter: Cutter) -> list[Event]:
 
 @dataclass(frozen=True, slots=True)
 class _LongCutter:
-    """A Cutter that draws nothing: it cuts the long block of an AnswerPlan into the plan's deltas."""
+    """A Cutter that draws nothing: it cuts the long block of an AnswerPlan into as many deltas as the plan requires."""
 
     deltas: int
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut into even pieces."""
+        """Cut the text into even pieces."""
         return (even_pieces(text, self.deltas),)
 
     reasoning = text
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Cut into even pieces."""
+        """Cut the JSON of the input into even pieces."""
         return even_pieces(json.dumps(value, ensure_ascii=False), self.deltas)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """One delta."""
+        """Return the whole result as one delta."""
         return (content,)
 
 

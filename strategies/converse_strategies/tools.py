@@ -84,7 +84,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
 def tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks; of a tool if its spec is given, and then the input satisfies its schema.
+    """AWS ToolUseBlocks; with the `spec` of a tool, they use this tool, and the input satisfies its schema.
 
     `spec` is an AWS ToolSpecification, a Tool that contains one, only a JSON Schema (then any name is drawn), or a
     strategy for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any
@@ -108,7 +108,7 @@ def tool_uses(
 def invalid_tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec], *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks that are wrong for a tool: the input breaks its schema in one place, or the name is another.
+    """AWS ToolUseBlocks that are wrong for a tool: the input breaks its schema in one place, or the name is wrong.
 
     The input is always an object, because models send only objects. `spec` and `texts` are those of `tool_uses`. Raises
     InvalidArgument, when drawn, if no tool use can be wrong, because `spec` has no name and its schema allows every
@@ -145,7 +145,7 @@ def tool_results(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS ToolResultBlocks; those that answer a tool use, if it is given.
+    """AWS ToolResultBlocks; with a `tool_use`, they are results of this tool use.
 
     `tool_use` is an AWS ToolUseBlock, a ContentBlock that contains one, or a strategy for these. `kinds` are the
     members of ToolResultContentBlock to choose from. JSON is always an object, texts are not blank, an error has
@@ -173,7 +173,7 @@ def tool_results(
 
 @composite
 def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = None) -> dict[str, Any]:
-    """AWS ToolConfigurations: tools whose names differ, and a choice that names one of them.
+    """AWS ToolConfigurations: tools with different names, and a tool choice, which may name one of the tools.
 
     There are one to `max_tools` toolSpecs; a systemTool, if the installed botocore has it, and a cachePoint may follow.
     `texts` is a strategy for descriptions.
@@ -256,14 +256,14 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 def _inside(value: object, name: str) -> Mapping[str, Any] | None:
     """The member `name` of `value`, or `value` itself if this member is missing.
 
-    Returns None if the result is no mapping.
+    Returns None if the result is not a mapping.
     """
     outer = _mapping(value)
     return outer if outer is None or name not in outer else _mapping(outer[name])
 
 
 def _read(function: str, spec: object) -> tuple[str | None, Json]:
-    """The name of a tool (None for a schema alone) and its schema. Raises InvalidArgument for any other `spec`."""
+    """Return the name of a tool (None for a schema alone) and its schema. Raises InvalidArgument for other values."""
     tool = _inside(spec, "toolSpec")
     schema = _inside(tool, "inputSchema")
     name = tool.get("name") if tool is not None and schema is not tool else None

@@ -276,6 +276,6 @@ def test_pytest_lists_it(project: pytest.Pytester) -> None:
     project.runpytest("--fixtures").stdout.fnmatch_lines(
         [
             "converse_each_case -- *converse_harness/plugin/__init__.py:*",
-            "    A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.",
+            "    A named situation: the test runs once for each case of the catalogue; the fake sends its replies.",
         ]
     )

@@ -33,7 +33,7 @@ SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
 NETWORK = "happens daily on any network, whatever AWS sends"
 GUIDE = "AWS's guide; not recorded"
-"""GUIDE and the constants above it are the common values of `Case.source`, the evidence for a case."""
+"""GUIDE and the constants above it are the usual values of `Case.source`, which names the evidence for a case."""
 
 Made = Reply | tuple[Reply, ...]
 """One reply, or the replies to several consecutive calls."""

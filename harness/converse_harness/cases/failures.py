@@ -158,7 +158,7 @@ OVERFLOW_CASES: Final = (
         for name in _OTHERS
     ),
 )
-"""Cases of a conversation that is too long: first the default wording of `reply.context_overflow`, then the others."""
+"""Cases of a conversation that is too long: the default wording of `reply.context_overflow` is first."""
 
 
 def _use_of_tool() -> Reply:
@@ -266,7 +266,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""Name of a fault -> the sentence for its case. Other cases use the sentence of the fault.
+"""Name of a fault -> the sentence for its case. The case of any other fault uses the fault's own sentence.
 
 The sentences of these two faults also explain `lasting()`, which a case does not have.
 """
@@ -282,7 +282,7 @@ _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
     lambda: reasoned(reasoningText=SIGNED),
     lambda: reasoned(redactedContent=b"EroBCkYIBBgCKkA="),
 )
-"""Functions that make whole answers. A case of a fault breaks the first answer to which the fault can be applied."""
+"""Functions that make whole answers. The case of a fault uses the first of these answers that can have the fault."""
 
 
 def _broken(fault: Fault) -> Made:

@@ -25,7 +25,7 @@ def _text(**options: Any) -> Reply:
 
 
 def reasoned(**content: Any) -> Reply:
-    """Make an answer of reasoning and text; `content` is the only member of the ReasoningContentBlock."""
+    """Make an answer of reasoning and text; `content` is the one member of the reasoning's ReasoningContentBlock."""
     return reply.message({"reasoningContent": content}, {"text": ANSWER})
 
 

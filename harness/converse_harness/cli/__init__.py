@@ -49,7 +49,7 @@ class _Terminated(BaseException):
 
 
 _ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""The signals after which commands clean up as after Ctrl-C. Windows has no SIGHUP."""
+"""On these signals, commands clean up in the same way as after Ctrl-C. Windows has no SIGHUP."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -191,7 +191,7 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 
 def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield one text per toolResult of an answered request whose toolUseId no toolUse before it has."""
+    """Yield a text for each toolResult of an answered request whose toolUseId belongs to no earlier toolUse."""
     if exchange.faults or exchange.operation not in CONVERSATIONS or exchange.head.get("status", 500) >= 400:
         return
     known = set[object]()
@@ -207,7 +207,7 @@ def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield one text per violation if a recorded request, which the service accepted, violates the installed model."""
+    """Yield a text for each violation of the installed model in a recorded request that the service accepted."""
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:

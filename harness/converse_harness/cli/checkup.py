@@ -1,6 +1,6 @@
-"""Look at the environment that `converse-harness doctor` describes: packages, pytest plugins, patched places, platform.
+"""Examine the environment for `converse-harness doctor`: packages, pytest plugins, patched attributes, platform.
 
-What loads plugins or patches botocore runs in processes of its own, so that it changes nothing here.
+Code that loads plugins or patches botocore runs in separate processes, so that it changes nothing in this process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEIGHBOURS: Final = (
     *("boto3", "aiobotocore", "httpx2", "strands-agents", "langchain-aws", "pydantic-ai-slim", "litellm"),
     *("anthropic", "moto", "vcrpy", "ddtrace", "pytest-xdist", "pytest-asyncio"),
 )
-"""Packages that we do not need, but whose versions matter when something does not work."""
+"""Packages that we do not need, but whose versions help to explain a problem."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ENDPOINT_URL*": "clients that no fake answers go there",
@@ -34,7 +34,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "*_PROXY": "clients over the loopback need localhost in NO_PROXY",
     "CI": "hypothesis and the harness's own tests look at it",
 }
-"""Globs of environment variables, upper or lower case, and why each matters. The first glob that matches counts."""
+"""Globs of environment variables, in upper or lower case, with the reason why each matters. The first match counts."""
 
 LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
     "signal.setitimer": (
@@ -50,7 +50,7 @@ LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
         "Call.outcome of the loopback server may be complete although the client left before the last bytes",
     ),
 }
-"""What only some systems have, whether this one has it, and what follows where it is missing."""
+"""Features that some systems lack: for each, whether this system has it, and the consequence if it is missing."""
 
 _TRIED_SYSTEM: Final = "Linux"
 
@@ -81,7 +81,7 @@ look(spent)
 
 
 class Package(NamedTuple):
-    """A package: its version, None if it is not installed, and the versions that we need (`>=1.40`), if we need it."""
+    """A package, its version (None if it is not installed), and the versions that we require (`>=1.40`), if any."""
 
     name: str
     version: str | None
@@ -89,7 +89,7 @@ class Package(NamedTuple):
 
 
 class PluginCost(NamedTuple):
-    """A plugin that pytest loads by itself: the entry point's name, its package, ms of CPU, or why it does not load."""
+    """A plugin that pytest loads by itself: its entry point, its package, its ms of CPU or its error while loading."""
 
     name: str
     package: str
@@ -98,12 +98,14 @@ class PluginCost(NamedTuple):
 
     @property
     def off(self) -> str:
-        """The option of pytest that leaves the plugin out."""
+        """The option of pytest that disables the plugin."""
         return f"-p no:{self.name}"
 
 
 class Patched(NamedTuple):
-    """What was seen in a process with all plugins: the places, who changed some of them, and what does not work."""
+    """Observations in a process with all plugins: the replaced attributes, who changed some of them, and what is
+    broken.
+    """
 
     places: int
     changed: Mapping[str, str]
@@ -112,8 +114,8 @@ class Patched(NamedTuple):
 
 
 def packages() -> list[Package]:
-    """The packages that we need, and those beside them that are installed."""
-    from packaging.requirements import Requirement  # pytest needs it too
+    """Return the packages that we need, and those of _NEIGHBOURS that are installed."""
+    from packaging.requirements import Requirement  # pytest needs this package too
 
     needed = [Requirement(line) for line in requires(OWN) or () if "extra ==" not in line]
     found = [Package(each.name, _version(each.name), str(each.specifier)) for each in needed]
@@ -121,40 +123,41 @@ def packages() -> list[Package]:
 
 
 def too_old(package: Package) -> bool:
-    """Whether a package is older than what we need."""
+    """Whether a package is older than the required version."""
     from packaging.specifiers import SpecifierSet
 
     return package.version is not None and not SpecifierSet(package.needed).contains(package.version, prereleases=True)
 
 
 def tried_pythons() -> list[str]:
-    """The versions of Python that the tests of this release run on."""
+    """Return the versions of Python with which this release was tested."""
     named = (line.removeprefix("Programming Language :: Python :: ") for line in _classifiers())
     return [each for each in named if each.startswith("3.")]
 
 
 def system() -> tuple[str, bool, list[str]]:
-    """The operating system, whether the tests run on it, and what does not work because it is not there."""
+    """Return the operating system, whether this release was tested on it, and what does not work on it."""
     lacking = [f"{name}: {words}" for name, (is_there, words) in LACKING.items() if not is_there()]
     return f"{platform.system()} {platform.machine()}", platform.system() == _TRIED_SYSTEM, lacking
 
 
 def environment() -> dict[str, str]:
-    """The names of the variables that matter, and why; never their values."""
+    """Return the names of the environment variables that matter, with the reasons, but without their values."""
     globs = ENVIRONMENT.items()
     said = {name: [why for glob, why in globs if fnmatch(name.upper(), glob)] for name in sorted(os.environ)}
     return {name: reasons[0] for name, reasons in said.items() if reasons}
 
 
 def plugins() -> list[EntryPoint]:
-    """The plugins that pytest loads by itself, each name once."""
+    """Return the plugins that pytest loads by itself, one for each name."""
     return [*{entry.name: entry for entry in sorted(entry_points(group="pytest11"))}.values()]
 
 
 def costs(entries: list[EntryPoint]) -> list[PluginCost]:
-    """What it takes to load each plugin after pytest itself, in a process of its own; the dearest first.
+    """Measure in a separate process how long each plugin takes to load after pytest itself; the slowest comes first.
 
-    Where Python has to compile a plugin, that counts too: `patched` loads all of them, so it is called before.
+    The time includes compiling, if Python has to compile a plugin. To avoid this, call `patched` first, which loads all
+    plugins.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         measured = [*pool.map(_cost, entries)]
@@ -168,13 +171,15 @@ def _cost(entry: EntryPoint) -> PluginCost:
 
 
 def patched() -> Patched:
-    """Load all plugins in another process, look at what we replace in botocore, and let a fake answer there."""
+    """In another process, load all plugins, examine the attributes that we replace in botocore, and let a fake answer a
+    call.
+    """
     printed, error = _python(_LOOK)
     return Patched(0, {}, error, 0.0) if error else Patched(*json.loads(printed))
 
 
 def look(spent: float) -> None:
-    """Print what `patched` reads, in its process."""
+    """Print the observations as JSON for `patched`, which reads them. This function runs in the other process."""
     from importlib import import_module
 
     from converse_harness import TransportError, fake_converse, reply
@@ -201,14 +206,14 @@ def look(spent: float) -> None:
 
 
 def changed_by(found: Any, module: str) -> str:
-    """The package whose code stands in place of what this module defined, "" if it is the module's own, or ours.
+    """Return the package whose code replaced an attribute of this module; "" if the code is the module's own or ours.
 
     >>> import json
     >>> changed_by(json.loads, "json"), changed_by(json.loads, "botocore.session")
     ('', 'json')
     """
     kind = type(cast("object", found))
-    if kind is FunctionType:  # of a wrapper __module__ is copied, the globals are not
+    if kind is FunctionType:  # a wrapper copies `__module__` of the wrapped function, but not its globals
         name = str(found.__globals__.get("__name__", ""))
     else:
         name = found.__name__ if kind.__name__ == "module" else kind.__module__
@@ -217,7 +222,7 @@ def changed_by(found: Any, module: str) -> str:
 
 
 def _python(program: str, *arguments: str) -> tuple[str, str]:
-    """The last line that a program prints, and how it failed."""
+    """Run a program in a new Python process; return the last line that it prints, and its error."""
     command = [sys.executable, "-c", program, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)

@@ -49,7 +49,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the requested page or section, or the places of a name that is no page; return the exit code 0.
+    """Print the requested page or section, or the places that explain a name; return the exit code 0.
 
     Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
     """
@@ -96,8 +96,9 @@ def read_page(name: str) -> list[str]:
 def places_of(name: str) -> list[tuple[str, str]]:
     """Return where the pages explain a name: headings, and rows of tables with the name in the first cell.
 
-    Each place is a section as `page#slug`, with the line of the heading or the row. A row needs the whole name as code,
-    a heading only a word that begins with it. The tables of the matrix have results, and are left out.
+    Each place is a section as `page#slug`, with the line of the heading or row. A row must contain the whole name as
+    code; a heading must contain a word that begins with the name. The matrix pages are left out, because their tables
+    contain test results.
     """
     row = re.compile(rf"\| [^|]*`(?:[\w.]*\.)?{re.escape(name)}\b[^|]*\|.*", re.IGNORECASE)
     places: list[tuple[str, str]] = []

@@ -1,4 +1,6 @@
-"""`converse-harness doctor`: versions, what pytest loads and what that takes, and whether a fake answers here."""
+"""`converse-harness doctor`: print versions, the plugins that pytest loads with their load times, and whether a fake
+works.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ _WIDTH: Final = 110
 _MARGIN: Final = 13
 _GLUE: Final = "\N{NO-BREAK SPACE}"
 _PATIENCE: Final = 2.0
-"""Seconds until it is said what takes so long."""
+"""After this number of seconds, the command prints which step is slow."""
 
 
 def run(given: argparse.Namespace) -> int:
-    """Look, and print what was found; return 1 if something is broken."""
+    """Examine the environment and print the findings; return the exit code 1 if something is broken."""
     seen = _look()
     if given.json:
         Printer(sys.stdout).say(json.dumps(seen, indent=2))
@@ -40,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _look() -> dict[str, Any]:
-    """Everything that is known, as `--json` prints it."""
+    """Return all findings, in the form in which `--json` prints them."""
     entries = checkup.plugins()
     words = f"loading {counted(len(entries), 'pytest plugin')}, each in a process of its own ..."
     waiting = threading.Timer(_PATIENCE, complain, ("doctor", words))
@@ -126,7 +128,7 @@ def _print(seen: dict[str, Any]) -> None:
 
 
 def _row(name: str, text: str) -> None:
-    """Print a row with its name, over as many lines as it needs."""
+    """Print a named row, wrapped over several lines if necessary."""
     first, rest = f"{name:{_MARGIN}}", " " * _MARGIN
     for line in textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False):
         Printer(sys.stdout).say(line.replace(_GLUE, " "))

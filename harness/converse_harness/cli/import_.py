@@ -79,7 +79,7 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Import the cassettes; return the exit code.
 
-    It is 1 if nothing was imported, an import failed or a body is no JSON, otherwise 0.
+    The code is 1 if nothing was imported, an import failed or a body is not JSON, otherwise 0.
     """
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
@@ -153,10 +153,10 @@ def _recording_name(cassette: Path) -> str:
 class _Import:
     """One run of the command: its options and its counters.
 
-    `written` maps each written recording to its cassette. The others are counters: `verdicts` counts the imported
-    exchanges by verdict, `alone` counts the ignored interactions by host, `others` counts the files of other tools by
-    tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports. `no_json`
-    describes the bodies that are no JSON.
+    `written` maps each written recording to its cassette. The other members are counters: `verdicts` counts the
+    imported exchanges by verdict, `alone` counts the ignored interactions by host, `others` counts the files of other
+    tools by tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports.
+    `no_json` describes the bodies that are not JSON.
     """
 
     hosts: Hosts

@@ -1,4 +1,4 @@
-"""`converse-harness init`: write the files by which tests in another language use the fake."""
+"""`converse-harness init`: write the files with which tests in another language use the fake."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, Printer
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {"vitest": ("converse.ts", "converse-api.d.ts")}
-"""The files of each kind of project; they stand in the folder of that name beside this module."""
+"""The files for each kind of project. They are in the folder beside this module that has the name of the kind."""
 
 _NEXT: Final[Mapping[str, str]] = {
     "vitest": """\
@@ -32,7 +32,7 @@ In a test, with the path from there:
 
 More: converse-harness docs javascript""",
 }
-"""What is printed after the files are written."""
+"""The text that is printed after the files are written."""
 
 DESCRIPTION: Final = (
     "Write the files by which tests in another language use the fake. `vitest` is for TypeScript with vitest or "
@@ -53,10 +53,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Write the files and print the next steps; return 0.
+    """Write the files and print the next steps; return the exit code 0.
 
-    Raises CommandFailed, with nothing written, if a file exists and --force is not given; and if a file cannot be
-    written.
+    Raises CommandFailed if a file cannot be written. If a file exists and --force is not given, raises CommandFailed
+    before any file is written.
     """
     paths = {given.dir / name: files("converse_harness.cli").joinpath(given.kind, name) for name in _FILES[given.kind]}
     there = [str(path) for path in paths if path.exists()]

@@ -49,7 +49,7 @@ def load_case(case: Case) -> Script:
 
 
 def improvising(script: Script) -> Script:
-    """Let a script answer by improvised replies where it has no other; return the same script."""
+    """Make a script answer with improvised replies if it has no other reply; return the same script."""
     script.fallback.add([improvised()], endless=True)
     return script
 

@@ -49,12 +49,14 @@ ARGUMENTS: Final[Arguments] = {
 
 _SHOWN: Final = 5
 _STDERR: Final = 2
-"""The file descriptor to which pytest prints, so that the output of this command is the list alone."""
+"""The file descriptor to which pytest prints, so that this command's own output contains only the list."""
 
 
 @dataclass
 class _Plan:
-    """What is to be removed: whole files, and lines of calls by file. `kept` are files with the reason."""
+    """The planned removals: whole files, and for other files the lines of calls. `kept` maps files that stay to the
+    reason.
+    """
 
     files: list[Path] = field(default_factory=list[Path])
     lines: dict[Path, Sequence[int]] = field(default_factory=dict[Path, Sequence[int]])
@@ -62,9 +64,10 @@ class _Plan:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print what no test uses, and remove it; return the exit code 0.
+    """Print the recordings and exchanges that no test uses, and remove them; return the exit code 0.
 
-    Raises CommandFailed if it is not known what the tests use, and UsageFailed for a folder that is not the tests'.
+    Raises CommandFailed if it is unknown which recordings the tests use, and UsageFailed for a folder that does not
+    contain the tests' recordings.
     """
     if given.folder is not None and not given.folder.is_dir():
         raise UsageFailed(f"prune: the folder {given.folder} does not exist")
@@ -135,7 +138,7 @@ def _read(path: Path) -> Use:
 
 
 def _check(use: Use, *, despite_skips: bool) -> None:
-    """Raise CommandFailed if the run does not know everything that the tests use."""
+    """Raise CommandFailed if the run does not show everything that the tests use."""
     if use.missing:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
@@ -178,7 +181,7 @@ def _plan(use: Use, within: Path) -> _Plan:
 def _shown(path: Path) -> str:
     try:
         return os.path.relpath(path)
-    except ValueError:  # on another drive of Windows
+    except ValueError:  # the path is on another drive of Windows
         return str(path)
 
 

@@ -1,4 +1,6 @@
-"""What a program needs that starts a server: a file that says when the server is ready, and an end with the program."""
+"""Help for programs that start a server: a file that shows when the server is ready, and an end together with the
+program.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from converse_harness.cli.terminal import CommandFailed
 
 @contextmanager
 def ready_file(path: Path | None, url: str) -> Generator[None]:
-    """Keep a JSON file with `url` and `pid` at `path` during a `with` block; the file appears complete or not at all.
+    """Keep a JSON file with `url` and `pid` at `path` during a `with` block. No reader ever sees an incomplete file.
 
     Do nothing if `path` is None. Raises CommandFailed if the file cannot be written.
     """
@@ -35,14 +37,14 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
         yield
     finally:
         with suppress(OSError):  # somebody has removed the file already
-            if path.read_text(encoding="utf-8") == text:  # otherwise it is that of another server
+            if path.read_text(encoding="utf-8") == text:  # otherwise another server wrote the file
                 path.unlink()
 
 
 def forget(path: Path | None) -> None:
-    """Remove the file of an earlier server that was killed, so that nobody takes it for that of this one."""
+    """Remove the file of an earlier server that was killed, so that no program takes it for this server's file."""
     if path is not None:
-        with suppress(OSError):  # there is none; one that cannot be removed cannot be replaced, and that is an error
+        with suppress(OSError):  # there is no file, or writing the new file will fail too
             path.unlink()
 
 

@@ -1,4 +1,4 @@
-"""`converse-harness rehearse`: report what another model would refuse of the requests in recordings."""
+"""`converse-harness rehearse`: report which requests in recordings another model would refuse."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ARGUMENTS: Final[Arguments] = {
 _ACCEPTED: Final = 0
 _REFUSED: Final = 1
 _TROUBLE: Final = 2
-"""The exit codes: nothing would be refused; something would be; the question cannot be answered."""
+"""The exit codes: no request would be refused; at least one would be refused; a recording cannot be rehearsed."""
 
 _BAD_REQUEST: Final = 400
 """The HTTP status of a request that Bedrock refused."""
@@ -75,7 +75,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _rehearse(path: Path, report: RehearsalReport) -> None:
-    """Add the requests of a recording to the report; another attempt of a request is not rehearsed again."""
+    """Add the requests of a recording to the report; a repeated attempt of the same request is left out."""
     asked: dict[str, Asked] = {}
     seen: set[str] = set()
     for exchange in session_in(path, _TROUBLE).exchanges:
@@ -113,8 +113,8 @@ def _request_of(exchange: RecordedExchange) -> RuleRequest:
 
 
 def _refused(path: Path, exchange: RecordedExchange, asked: RuleRequest, report: RehearsalReport) -> list[RefusedCall]:
-    """What the targets refuse of a request that Bedrock accepted."""
-    # Media may be shortened in a recording, and what Bedrock accepted is worth more than a rule.
+    """Return the refusals of the targets for a request that Bedrock accepted."""
+    # Media may be shortened in a recording. Where Bedrock accepted a value, its acceptance outweighs a rule.
     but = own_rules(asked)
     line = f"{path.name}:{exchange.at}"
     return [

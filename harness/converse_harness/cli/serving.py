@@ -23,8 +23,8 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables in each of the three printed `export` lines. The first line is for the AWS SDKs, the second
-for litellm, the third for both."""
+"""The environment variables in the three printed `export` lines, one group for each line. The first line is for the AWS
+SDKs, the second for litellm, the third for both."""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40

@@ -1,4 +1,4 @@
-"""Code that the commands share: to print lines, to end with an error, to read recordings, and for `--redact`."""
+"""Code that the commands share: printing lines, ending with an error, reading recordings, and parsing `--redact`."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def session_in(path: Path, code: int) -> RecordedSession:
 
 
 def _folder(path: Path) -> str:
-    """What to do if a path that must be a recording is a folder; empty if it is none."""
+    """Return advice for a path that should be a recording but is a folder; "" if the path is not a folder."""
     if not path.is_dir():
         return ""
     first = next(iter(sorted(path.rglob(f"*{_SUFFIX}"))), None)
@@ -115,7 +115,7 @@ PATHS: Final[Arguments] = {
 
 
 def recordings_in(paths: Iterable[Path]) -> list[Path]:
-    """The recordings that paths name, each once. Raises UsageFailed for a path without a recording."""
+    """Return the recordings that the paths name, each once. Raises UsageFailed for a path without a recording."""
     files: dict[Path, None] = {}
     for path in paths:
         found = sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path] if path.exists() else []

@@ -57,17 +57,18 @@ class ConsumerContract:
 
     Write a subclass named `TestSomething` with a method `consume`. The settings are attributes of the subclass:
 
-    * `transport`: the way to the fake: "boto" (any boto client of the process), "httpx" or "server" (by URL);
+    * `transport`: how the consumer reaches the fake: "boto" (any boto client of the process), "httpx" or "server" (by
+      URL);
     * `operation`: the operation that the consumer calls;
     * `known`: maps each case or property that the consumer does not handle to the reason. The test of such a case must
-      fail, as with a strict xfail; of a property, the answers that are not handled are counted;
-    * `time_limit` and `most_calls`: the most seconds and requests that the consumer may use for one answer;
+      fail, as with a strict xfail; the test of such a property counts the answers that are not handled;
+    * `time_limit` and `most_calls`: the maximum number of seconds and of requests for one answer;
     * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a
       conversation that is too long;
-    * `kinds`: the kinds of blocks in generated answers (None: all). A kind that is named must be one that the Outcome
-      shows, otherwise SetUpFailed is raised;
+    * `kinds`: the kinds of blocks in generated answers (None: all). The Outcome must show each named kind, otherwise
+      SetUpFailed is raised;
     * `examples`: the number of generated answers for each property;
-    * `seed`: decides which answers are generated (None: others in each run).
+    * `seed`: decides which answers are generated (None: each run generates other answers).
 
     An invalid setting raises ReplyError when Python executes the `class` statement.
 
@@ -158,7 +159,8 @@ class ConsumerContract:
         """Search for the smallest generated answer that the consumer does not handle.
 
         Return the run with this answer, and the exception for the test. Both are None if the consumer handles all
-        generated answers. If the property is known, return the first such answer, counted.
+        generated answers. If the property is in the setting `known`, return the first run that failed, with the number
+        of such runs.
         """
         found, known = PROPERTIES[contract_property], contract_property in self.known
         tried: list[Tried] = []
@@ -237,7 +239,7 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
 def _name_of(request: pytest.FixtureRequest) -> str:
     """Return the name of the contract's class in the test's node id.
 
-    `__name__` is not used, because all classes that `consumer_contract` makes have the same one.
+    `__name__` is not used, because it is the same for all classes that `consumer_contract` makes.
     """
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 

@@ -18,7 +18,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 
 OVERFLOW: Final = "ContextOverflow"
-"""The name that stands for "the conversation is too long" in a contract's `errors`."""
+"""The name in a contract's `errors` for an error which means that the conversation is too long."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
 """Faults that the consumer must ignore: its result must be the same as without the fault.
@@ -189,7 +189,7 @@ def is_endless(fault: Fault) -> bool:
 def _in_order(reply: Reply) -> bool:
     """Whether each block ends before the next one begins, as in every stream of ConverseStream.
 
-    A consumer may take any other stream for a broken one. Members that it does not know are no reason to do so.
+    A consumer may treat any other stream as broken. Unknown members are no reason to do so.
     """
     unfinished: object = None
     for event in reply.unbroken_events():

@@ -1,7 +1,7 @@
-"""Answers at the edges of what ConverseStream sends: long ones, large numbers, and texts that are cut in odd places.
+"""Answers at the limits of what ConverseStream sends: long answers, large numbers, and texts cut at unusual positions.
 
-Hypothesis draws such answers too seldom. All of them are legal, and longer than the longest recorded ones where they
-are long.
+Hypothesis draws such answers too seldom. All of these answers are legal. The long ones are longer than every recorded
+answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _USAGE: Final[Mapping[str, int]] = {
 
 
 def _stream(*blocks: Iterable[Mapping[str, Any]], stop: str = "end_turn", **metadata: Any) -> Reply:
-    """An answer of these blocks; each is its events without their index."""
+    """Make an answer from blocks. Each block is a sequence of events without their contentBlockIndex."""
     events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
     for index, block in enumerate(blocks):
         ended: Mapping[str, Any] = {"contentBlockStop": {}}
@@ -59,14 +59,14 @@ def _thought(text: str, signature: str | None = None) -> list[Mapping[str, Any]]
 
 
 def _cited(*deltas: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A block with two citations of the same title, and its text."""
+    """Return the events of a text block with two citations that have the same title."""
     places = ({"documentIndex": 0, "start": start, "end": start + 9} for start in (0, 20))
     sources = ({"title": "Weather", "location": {"documentChar": place}} for place in places)
     return [*(_delta(citation=source) for source in sources), *deltas]
 
 
 def _served(status: str) -> list[list[Mapping[str, Any]]]:
-    """A tool that the service runs, and its result: two items in each delta."""
+    """Return the blocks of a tool use that the service runs, and of its result. Each delta has two items."""
     name, used = "nova_code_interpreter", "tooluse_extreme000000000served"
     begun = {"toolUseId": used, "name": name, "type": "server_tool_use"}
     done = {"toolUseId": used, "type": f"{name}_result", "status": status}
@@ -87,7 +87,7 @@ def _numbers() -> str:
 
 
 def _traced() -> dict[str, Any]:
-    """A trace with both of its members."""
+    """Return a guardrail trace that has both of its members."""
     routed = "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"
     return {
         "guardrail": {"inputAssessment": {"abcdefghijkl": {"topicPolicy": {"topics": list[Any]()}}}},
@@ -97,7 +97,7 @@ def _traced() -> dict[str, Any]:
 
 @cache
 def _every() -> Sequence[tuple[frozenset[str], Reply]]:
-    """Each answer, with the kinds of its blocks."""
+    """Return pairs: the kinds of blocks in an extreme answer, and the answer."""
     text, tool, thought = frozenset({"text"}), frozenset({"toolUse"}), frozenset({"reasoningContent"})
     characters = [chr(ord("a") + number % 26) for number in range(_DELTAS)]
     return (
@@ -120,7 +120,7 @@ def _every() -> Sequence[tuple[frozenset[str], Reply]]:
 
 
 def _beyond_text() -> Iterator[tuple[frozenset[str], Reply]]:
-    """Answers with citations and with tools of the service, if the installed botocore has them."""
+    """Yield answers with citations and with tools of the service, if the installed botocore has these members."""
     citations = frozenset({"text", "citationsContent"})
     yield citations, _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text("."))
     if bedrock.has_member("ContentBlockDelta", "toolResult"):
@@ -129,6 +129,6 @@ def _beyond_text() -> Iterator[tuple[frozenset[str], Reply]]:
 
 
 def extremes(kinds: Iterable[str]) -> list[Reply]:
-    """The answers at the edges that have blocks of these kinds only."""
+    """Return the extreme answers whose blocks are all of these kinds."""
     chosen = {*kinds}
     return [answer for needed, answer in _every() if needed <= chosen]

@@ -1,4 +1,4 @@
-"""Compare a consumer's Outcome with what the fake sent: verdict levels, flaws, and the comparison."""
+"""Compare a consumer's Outcome with the sent answer; define the levels and flaws of verdicts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict in words, `mishandled: lost` or `handled` for example."""
+        """The verdict in words, for example `mishandled: lost` or `handled`."""
         return self.level.word if self.flaw is None else f"{self.level.word}: {self.flaw.word}"
 
 
@@ -77,7 +77,7 @@ ACCIDENTS: Final = frozenset(
         *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
         *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
         *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
-        *("RangeError", "ReferenceError", "SyntaxError"),  # JavaScript's names
+        *("RangeError", "ReferenceError", "SyntaxError"),  # JavaScript's names for these errors
         *("ImportError", "ModuleNotFoundError"),
     )
 )
@@ -124,10 +124,10 @@ def judge(
 
 
 def verdict_of(case: Case, outcome: Outcome, calls: Iterable[Call] = ()) -> Verdict:
-    """Return what the contract makes of a consumer's outcome for a case.
+    """Return the contract's verdict on a consumer's outcome for a case.
 
-    `calls` are the calls of the fake that answered with the case: with them, later requests are judged as well, and
-    the places of the outcome beyond text, tool calls and reasoning.
+    `calls` are the calls of the fake that got the case's replies. With them, the verdict also covers later requests and
+    the members of the outcome besides text, tool calls and reasoning.
 
     >>> from converse_harness.cases import CASES
     >>> verdict_of(CASES["cut_off"], Outcome("18 °C and sunny")).words
@@ -207,8 +207,8 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
 def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
     """The first tool call of the outcome that the fake did not send; None if there is none.
 
-    A call whose input is not a JSON object is ignored, since no consumer runs it; but an empty text in place of {} is
-    a mistake of the consumer.
+    A call whose input is not a JSON object is ignored, since no consumer runs such a call. The exception is an empty
+    text in place of {}, which is a mistake of the consumer.
     """
     for call in outcome.tool_calls:
         value = _value(call)
@@ -226,7 +226,7 @@ def _value(call: ToolCall) -> Any:
 
 
 def _empty(call: ToolCall) -> str:
-    """The end of a reason, for a tool call with an empty text as its input."""
+    """Return the end of a reason: an explanation if the call's input is an empty text, otherwise nothing."""
     return "; a tool without input gets {}" if call.input == "" else ""
 
 
@@ -234,7 +234,7 @@ def error_name(error: BaseException | str | None) -> str:
     """The name of an error: AWS's error code if it has one, otherwise its class name."""
     if error is None or isinstance(error, str):
         return error or ""
-    match getattr(error, "response", None):  # an error of botocore
+    match getattr(error, "response", None):  # an exception of botocore
         case {"Error": {"Code": str(code)}} if code:
             return code
         case _:

@@ -1,4 +1,4 @@
-"""What an adapter returns: an Outcome, which contains ToolCalls."""
+"""The class Outcome, which an adapter returns, and the class ToolCall for its tool calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _is(value: object, *types: type) -> bool:
 class ToolCall:
     """A tool call that the consumer runs or returns.
 
-    `input` is a mapping if the consumer parsed it, otherwise the text as received. A tool without input has `{}`: an
-    empty text is no JSON, and a tool that gets one fails.
+    `input` is a mapping if the consumer parsed it, otherwise the text as received. The input of a tool without
+    parameters is `{}`. An empty text is a mistake: it is not JSON, so the tool would fail.
 
     >>> ToolCall("get_weather", {"city": "Bern"})
     ToolCall(name='get_weather', input={'city': 'Bern'})
@@ -51,7 +51,7 @@ OPTIONAL: Final[Mapping[str, str]] = {
     "additional": "`additionalModelResponseFields`, `{}` if none came",
     "content": "all content blocks, as AWS writes them",
 }
-"""The places of an Outcome that are judged unless they are None."""
+"""The members of an Outcome that are judged only if they are not None."""
 
 _LIST: Final = (list, tuple, NoneType)
 _MAPPING: Final = (Mapping, NoneType)
@@ -79,7 +79,7 @@ _ITEMS: Final[Mapping[str, tuple[type, str]]] = {
     "redacted": (bytes, "bytes"),
     **dict.fromkeys(("citations", "images", "tool_results", "content"), (Mapping, "a mapping in the form of AWS")),
 }
-"""The members of an Outcome that are lists besides `tool_calls`: the type of an item, and its description."""
+"""The item type of each member of an Outcome that is a list, except `tool_calls`, and a description of the item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,12 @@ class Outcome:
     `stop_reason` is the name that AWS or the consumer uses. `error` is the consumer's exception, or the name of the
     error if the consumer is written in another language.
 
-    Each other member is compared unless it is None: None means that the consumer has no place for it, and `[]`, `{}`
-    or "" that nothing came. `reasoning` is all text of reasoning, `signatures` and `redacted` are what came with it;
-    `citations`, `images`, `tool_results` (of tools that the service ran), `usage`, `trace` and `additional`
-    (additionalModelResponseFields) have the form of AWS. `content` is the list of all content blocks as AWS writes
-    them: a consumer that keeps the message reports all kinds of blocks with it. Raises ReplyError for wrong types.
+    Each other member is compared unless it is None. None means that the consumer does not report this member; `[]`,
+    `{}` or "" means that it received nothing. `reasoning` is all text of reasoning; `signatures` and `redacted` are the
+    signatures and the encrypted parts of the reasoning; `citations`, `images`, `tool_results` (of tools that the
+    service ran), `usage`, `trace` and `additional` (additionalModelResponseFields) have the form of AWS. `content` is
+    the list of all content blocks as AWS writes them: a consumer that keeps the message reports all kinds of blocks
+    with it. Raises ReplyError for wrong types.
 
     >>> Outcome("18 °C", stop_reason="end_turn", usage={"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}).error
     """

@@ -1,7 +1,7 @@
-"""Compare the places of an Outcome beyond text and tool calls with what the fake sent: signatures, usage, and so on.
+"""Compare members of an Outcome besides text and tool calls with the sent answer: signatures, usage, and so on.
 
-What was sent is in the calls, since usage and the ids of tools are made only when a call is answered. A place that is
-None is not judged.
+The sent answer is read from the fake's calls, because usage and the ids of tools are created only when a call is
+answered. A member that is None is not judged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from converse_harness.stream.assemble import Response
 
 @dataclass(frozen=True, slots=True)
 class UnlikePlace:
-    """A place of an Outcome that is not as sent. `lost`: something is missing, and the rest is right."""
+    """A member of an Outcome that differs from the sent answer. `lost`: something is missing, but the rest is right."""
 
     why: str
     lost: bool
@@ -32,17 +32,17 @@ def _blocks(response: Response) -> list[Mapping[str, Any]]:
 
 
 def _held(response: Response, *path: str) -> list[Any]:
-    """The values at a path of members, of each content block that has them."""
+    """Return the values at a path of members, one for each content block that has this path."""
     found = (member_of(block, *path) for block in _blocks(response))
     return [value for value in found if value is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class _OutcomePlace:
-    """How a place is read from an answer of the fake, and the shape of AWS's model for it, or for each item of a list.
+    """How a member of the Outcome is read from an answer of the fake, and the AWS shape of the value or of its items.
 
-    `whole`: the place is one of the whole answer and not of its blocks. A consumer that called again may add it up.
-    `in_json` makes of the form in a stream the one in an answer of Converse.
+    `whole`: the member belongs to the whole answer and not to its blocks. A consumer that called again may return the
+    sum of several answers. `in_json` converts the form in a stream to the form in an answer of Converse.
     """
 
     sent: Callable[[Response], Any]
@@ -68,7 +68,7 @@ PLACES: Final[Mapping[str, _OutcomePlace]] = {
     "additional": _OutcomePlace(_additional, None, whole=True),
     "content": _OutcomePlace(_blocks, "ContentBlock", whole=True),
 }
-"""The places of an Outcome that are compared with an answer as the fake sent it."""
+"""The members of an Outcome that are compared with the answer that the fake sent."""
 
 SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("text",),
@@ -78,14 +78,16 @@ SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "toolResult": ("tool_results", "content"),
     "image": ("images", "content"),
 }
-"""For each kind of block: the places of an Outcome that show it. A kind is judged if one of them is not None."""
+"""For each kind of block: the members of an Outcome that show it. A kind is judged if one of these members is not None.
+"""
 
 
 def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> UnlikePlace | None:
-    """Return the first place that is not as sent; None if all are, or if no call was answered as a whole.
+    """Return the first member that differs from the sent answer; None if none differs, or if no call got a whole
+    answer.
 
-    Each of several answers is accepted. `went_on`: the outcome is of more than one answer, so that only what belongs
-    to blocks is compared, also with the blocks of all answers.
+    If the fake sent several answers, each of them is accepted. `went_on`: the outcome covers more than one answer. Then
+    only the members that belong to blocks are compared, also with the blocks of all answers together.
     """
     responses = [response for call in calls if (response := call.response) is not None]
     if not responses:
@@ -112,7 +114,7 @@ def _first(outcome: Outcome, response: Response, *, whole: bool) -> UnlikePlace 
 
 
 def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> str | None:
-    """Return the first of the kinds that a call was answered with, and that no place of the outcome shows."""
+    """Return the first of these kinds of blocks that the fake sent, but that no member of the outcome shows."""
     sent = {
         kind
         for call in calls
@@ -131,7 +133,7 @@ def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> st
 
 
 def _plain(value: Any) -> Any:
-    """The same value of dicts and lists, so that equal values compare equal."""
+    """Return the value with plain dicts and lists, so that equal values compare equal."""
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         return {name: _plain(member) for name, member in members.items()}
@@ -159,7 +161,9 @@ def _known(shape: Any, value: Any) -> Any:
 
 
 def _is_part(got: Any, sent: Any) -> bool:
-    """Whether a value has nothing that was not sent: items of a list in their order, members of a mapping."""
+    """Whether each part of a value was sent: the items of a list in the same order, the members of a mapping in any
+    order.
+    """
     if is_object(got) and is_object(sent):
         return all(name in sent and (sent[name] == each or _is_part(each, sent[name])) for name, each in got.items())
     if is_array(got) and is_array(sent):

@@ -1,4 +1,4 @@
-"""The properties of a contract: what must hold for all answers that hypothesis draws."""
+"""The properties of a contract: conditions that must hold for all answers that hypothesis draws."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Unending(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class PropertyDraw:
-    """How the answers of a property are drawn.
+    """How the answers for a property are generated.
 
-    `kinds` are the kinds of blocks (None: all), `examples` is the number of answers, and `seed` decides what they are
-    (None: hypothesis does). `key` is the name under which hypothesis' database keeps answers that were not handled.
+    `kinds` are the kinds of blocks (None: all) and `examples` is the number of answers. `seed` determines the answers
+    (None: hypothesis chooses a seed). Hypothesis' database stores answers that were not handled under `key`.
     """
 
     operation: str
@@ -70,7 +70,7 @@ class Property:
         quietly = settings(
             max_examples=drawing.examples,
             deadline=None,
-            derandomize=False,  # the seed decides
+            derandomize=False,  # `seed` determines the answers
             database=None if database is None or not shrink else _own_part(database, f"{drawing.key}:{self.name}"),
             phases=phases,  # `explain` would run the consumer again
             report_multiple_bugs=False,
@@ -89,7 +89,7 @@ class Property:
         kinds = block_kinds() if drawing.kinds is None else drawing.kinds
         test = quietly(given(answer=self.draws(kinds, drawing.operation, drawing.transport))(consumer))
         try:
-            # Of a long answer that is not handled Hypothesis makes a representation, which nobody sees, and warns.
+            # For a long answer that is not handled, Hypothesis makes a representation that nobody sees, and warns.
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Generating overly large repr")
                 (test if drawing.seed is None else seeded(drawing.seed)(test))()

@@ -40,7 +40,7 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 BEDROCK_URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
-"""A URL of Bedrock; a fake over httpx answers all of them."""
+"""A URL of Bedrock. A fake over httpx answers every such URL."""
 
 PATIENT: Final = 30.0
 """The timeout of the consumer's client in seconds, for cases in which the whole answer arrives."""
@@ -165,7 +165,7 @@ def _unraised() -> Generator[None]:
 
 
 _FAKE: Final[ContextVar[object]] = ContextVar("converse_harness_contract", default=None)
-"""The fake of the run of an adapter that this code belongs to; None in code of no run."""
+"""The fake of the adapter's run in which the current code is executed; None outside of such a run."""
 
 
 class OwnRun:
@@ -176,7 +176,7 @@ class OwnRun:
     """
 
     def exchange(self, request: Request, **how: str) -> AnyExchange:
-        """Answer one request of the fake's own run. Raises BlockedConnection in another one."""
+        """Answer one request of the fake's own run. Raises BlockedConnection for a request of another run."""
         if _FAKE.get() not in (None, self):
             raise BlockedConnection(
                 "A consumer that the contract has stopped goes on with calls to Bedrock. They are refused, for the "

@@ -1,4 +1,4 @@
-"""The settings of a contract: their meanings, and what is allowed."""
+"""The settings of a contract, with their meanings and allowed values."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ def takes_arguments(function: Callable[..., Any], count: int) -> bool:
         inspect.signature(function).bind(*range(count))
     except TypeError:
         return False
-    except ValueError:  # of a builtin
+    except ValueError:  # the signature of a builtin is unknown
         return True
     return True
 
 
 _ALIKE: Final = 0.75
-"""How similar an attribute's name is to that of a setting, if it is a slip of the pen; 1 is the same."""
+"""The least similarity (1: equal) at which an attribute's name counts as a misspelt name of a setting."""
 
 
 def _check_names(contract: type[Any], where: str) -> None:
-    """Refuse attributes that are nearly settings, and a method `consume` that cannot take a target."""
+    """Raise ReplyError for a misspelt setting, or for a method `consume` that does not accept a target."""
     for name, value in vars(contract).items():
         if name in SETTINGS or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
             continue

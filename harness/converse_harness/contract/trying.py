@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Contract(Protocol):
-    """What a try needs of a ConsumerContract."""
+    """The members of a ConsumerContract that a run of its consumer needs."""
 
     operation: ClassVar[str]
     time_limit: ClassVar[float]
@@ -34,7 +34,7 @@ class Contract(Protocol):
     kinds: ClassVar[Sequence[str] | None]
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
-        """Ask the target with the consumer."""
+        """Call the target with the consumer."""
         ...
 
 
@@ -75,7 +75,7 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
 
 @contextmanager
 def told_once(contract: type[Contract], name: str) -> Generator[None]:
-    """Raise an error of the adapter as it is in one test of a contract, and as one line in the others with the same."""
+    """Raise an error of the adapter in full in the first test of a contract, and as one line in its later tests."""
     try:
         yield
     except (SetUpFailed, ReplyError) as error:
@@ -88,7 +88,7 @@ def told_once(contract: type[Contract], name: str) -> Generator[None]:
 
 _SHOWN: Final = 80
 _TOLD: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
-"""Contract -> text of an error -> the test that shows it."""
+"""For each contract: the text of an error -> the test that shows the error in full."""
 
 
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
@@ -106,7 +106,7 @@ def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verd
 
 
 def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) -> None:
-    """Raise SetUpFailed if the contract names a kind of blocks that came, and that the outcome does not show."""
+    """Raise SetUpFailed if the setting `kinds` names a kind of blocks that was sent, but that the outcome omits."""
     if contract.kinds is None or outcome.error is not None:
         return
     kind = unshown(outcome, calls, contract.kinds)
@@ -121,8 +121,8 @@ def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) ->
 def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
     """Give the fake a script with the replies in order.
 
-    If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls with tool
-    results with FOLLOW_UP, and all others with the last reply again.
+    If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls that contain
+    tool results with FOLLOW_UP, and all other later calls with the last reply again.
     """
     *first, last = replies
     follow_up = reply.text(FOLLOW_UP)

@@ -1,4 +1,4 @@
-"""What a test says of a verdict: the observations of a case, notes in reports, and the texts of failures."""
+"""How tests report verdicts: the observations of a case, notes in reports, and the texts of failures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Tried:
 
 
 _MOST: Final = 5000
-"""The most characters of a reply that a failure shows as code; of a longer one it has the summary."""
+"""A failure shows a reply as code of at most this number of characters, and a longer reply as its summary."""
 
 
 def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> None:
@@ -132,7 +132,7 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
 
 
 def counted(tried: Sequence[Tried], asked: Property, contract: str) -> tuple[Tried | None, NotHandled | None]:
-    """Return the first run that was not handled, and the exception of the test, with the number of such runs.
+    """Return the first run that was not handled, and an exception for the test that contains the number of such runs.
 
     Both are None if all runs were handled.
     """

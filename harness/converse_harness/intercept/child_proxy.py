@@ -115,7 +115,7 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        # One write for the whole line, before the program receives the refusal, which it gets in any case.
+        # Write the whole line at once, before the program receives the refusal, which the program gets in any case.
         with suppress(OSError):
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
@@ -172,7 +172,7 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
 
     thread = threading.Thread(target=upward, daemon=True)
     thread.start()
-    with suppress(OSError):  # as above
+    with suppress(OSError):  # one end has closed the connection
         while piece := remote.recv(_LIMIT):
             client.sendall(piece)
         client.shutdown(socket.SHUT_RDWR)

@@ -67,7 +67,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=functools.partial(_forked.add, True))
 
 
-# Functions that return replacements for functions of libraries. The table in `patch_points` lists the replaced ones.
+# Functions that return replacements for functions of libraries. The table in `patch_points` lists the functions.
 
 
 def start_thread(original: Any) -> Any:

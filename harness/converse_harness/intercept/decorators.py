@@ -48,7 +48,7 @@ def under(target: Any, fresh: Fresh, made_by: str) -> Any:
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
-        method = cast("Any", target)  # typeshed does not give its type parameters
+        method = cast("Any", target)  # typeshed does not define these classes' type parameters
         return type(method)(under(method.__func__, fresh, made_by))
     name = getattr(target, "__qualname__", repr(target))
     if not callable(target):

@@ -61,7 +61,7 @@ class BlockingFake(Protocol):
 
     @property
     def attempts(self) -> int | None:
-        """The most attempts of a botocore client at one call; None for what the client is set to."""
+        """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
         ...
 
     @property
@@ -113,7 +113,7 @@ class RefusingFake:
 
     @property
     def attempts(self) -> int | None:
-        """The most attempts of a client of `behind` at one call; None for what the client is set to."""
+        """The maximum number of attempts of a client of `behind` for one call; None keeps the client's own setting."""
         return None if self.behind is None else self.behind.attempts
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:

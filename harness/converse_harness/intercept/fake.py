@@ -69,12 +69,12 @@ class Fake(Scripting):
     Use it in `with` or `async with`. Leaving the block raises UnexpectedCall, RefusedRequest or UnusedReplies, unless
     `unexpected` or `unused` is "allow". `rules` is the level at which Bedrock's rules for requests are enforced. For a
     request that changes an earlier answer of the model, `history` "note" adds a note, "fail" raises ChangedHistory, and
-    "off" does nothing. `sleeps` makes clients really sleep between retries. `attempts` is the most attempts of a
-    botocore client at one call; None means what the client is set to. `seed` changes every id and padding length.
-    `calls` keeps the last `keep_calls` calls; None keeps all.
-    `models` maps globs of model ids to the ids of models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`.
-    `cache_minimum` is the minimum of tokens for a cached prompt; None means each model's own minimum. Each transport
-    has a subclass, which defines the clients that reach the fake.
+    "off" does nothing. `sleeps` makes clients really sleep between retries. `attempts` is the maximum number of
+    attempts of a botocore client for one call; None keeps the client's own setting. `seed` changes every id and padding
+    length. `calls` keeps the last `keep_calls` calls; None keeps all. `models` maps globs of model ids to the ids of
+    models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`. `cache_minimum` is the minimum number of tokens of a
+    cached prompt; None means each model's own minimum. Each transport has a subclass, which defines the clients that
+    reach the fake.
 
     The fixtures `converse`, `converse_httpx` and `converse_server`, and `fake_converse`, create the objects of its
     subclasses.
@@ -127,7 +127,7 @@ class Fake(Scripting):
         self._writer: SessionWriter | None = None
         self._sleeps = sleeps
         self.attempts = attempts
-        """The most attempts of a botocore client at one call; None for what the client is set to."""
+        """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
         self._told: set[int] = set()
@@ -149,16 +149,16 @@ class Fake(Scripting):
 
     @property
     def environ(self) -> dict[str, str]:
-        """Dummy keys and a region, for clients that look for their own in the environment before they call.
+        """Dummy keys and a region, for clients that search the environment for them before the first call.
 
-        Nothing sets them by itself: `mock.patch.dict(os.environ, fake.environ)`. There is no endpoint URL, because
-        clients of this process need none.
+        Set them yourself, with `mock.patch.dict(os.environ, fake.environ)`. There is no endpoint URL, because clients
+        of this process need none.
         """
         return dict(KEYS)
 
     @property
     def cache(self) -> CacheSummary:
-        """The calls' use of the prompt cache: tokens read and written, and prefixes that were written again."""
+        """The calls' use of the prompt cache: tokens read and written, and prefixes that were written repeatedly."""
         with self.lock:
             self.endpoint.cache.settle()
             return CacheSummary(list(self.endpoint.calls), self._note)
@@ -251,7 +251,7 @@ class Fake(Scripting):
             except Exception as error:  # noqa: BLE001 - an error in a predicate must fail the test
                 return self.endpoint.fail(call, error)
             forwarded = self._writer.forward(call, request) if self._writer is not None and slot is None else None
-            if forwarded is not None and call.refusal is not None:  # Bedrock itself refuses it
+            if forwarded is not None and call.refusal is not None:  # the real Bedrock will refuse the request itself
                 is_expected(self.endpoint.expected, call, call.refusal)
         for watcher in observers.watchers:
             watcher(self.endpoint, call)
@@ -358,4 +358,4 @@ _FOR_TRANSPORTS: Final = frozenset(
         *("take_turns_with", "transport", "waited", "where", "writer"),
     )
 )
-"""The names without an underscore that other modules of the project use, and tests do not."""
+"""The public names that other modules of the project use, but that tests do not use."""

@@ -81,7 +81,8 @@ def raise_blocked(error: Exception) -> None:
 def refuse_unsigned(error: Exception, endpoint: str) -> None:
     """Raise BlockedConnection if `check` refuses the endpoint's host and botocore failed to sign a request to it.
 
-    `error` is what botocore raised: it found no keys or could not load them, so it wrote no request that `check` sees.
+    `error` is botocore's exception: botocore found no keys or could not load them, so it wrote no request that `check`
+    could refuse.
     """
     if _came_from_signer(error):
         try:

@@ -1,4 +1,4 @@
-"""Convert requests and responses of httpx and httpx2. In each function, the argument `httpx` is one of the two."""
+"""Convert requests and responses of httpx and httpx2. The argument `httpx` is always one of these two modules."""
 
 from __future__ import annotations
 

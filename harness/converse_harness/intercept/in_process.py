@@ -37,7 +37,7 @@ class BotoFake(Fake):
 
     def fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
-        del test  # only Recorder needs the name
+        del test  # only the Recorder uses the argument `test`
         replies, settings = self._made
         return BotoFake(*replies, **settings)
 
@@ -54,7 +54,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
     """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
 
     The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `history`, `sleeps`, `attempts`,
-    `keep_calls`, `models`, `cache_minimum`. Raises ReplyError for a wrong one.
+    `keep_calls`, `models`, `cache_minimum`. Raises ReplyError for a wrong setting.
 
     >>> import botocore.session
     >>> from converse_harness import fake_converse

@@ -1,4 +1,4 @@
-"""What a pytest run attaches to all fakes of this process: functions that see each call, and a replacement of replies.
+"""Functions that a pytest run attaches to all fakes of this process: they watch each call, or replace replies.
 
 `--converse-as` watches the calls; `--converse-chaos` and `--converse-as-answers` replace replies in reruns of tests.
 """
@@ -14,13 +14,13 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.replacing import Replacing
 
 Watcher = Callable[[Endpoint, Call], None]
-"""A function that is called for each call to any fake, before the call is answered; its client's thread runs it."""
+"""A function that is called for each call to any fake before the call is answered. It runs in the client's thread."""
 
 watchers: Final[list[Watcher]] = []
 """The functions that `watching` has added."""
 
 replacements: Final[list[Replacing | None]] = [None]
-"""The arguments of the `replacing` blocks that are entered now; the last one counts."""
+"""The arguments of the `replacing` blocks that are entered now; only the last one is used."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def watching(watcher: Watcher) -> Generator[None]:
 
 @contextmanager
 def replacing(by: Replacing) -> Generator[None]:
-    """Context manager: in its block, `by` sees the replies of all fakes, and may replace them. The innermost counts."""
+    """Context manager: in its block, `by` sees the replies of all fakes and may replace them. Inner blocks win."""
     replacements.append(by)
     try:
         yield

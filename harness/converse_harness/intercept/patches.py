@@ -274,8 +274,8 @@ def _check_function(point: Point, found: Any) -> None:
         return
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(found).parameters if callable(found) else {}
     named = tuple(parameters)
-    # Other code may have wrapped the function. A wrapper with `*args` and `**kwargs` is accepted, because the original
-    # parameters are hidden.
+    # Other code may have wrapped the function. A wrapper with `*args` and `**kwargs` is accepted, because it hides the
+    # original parameters.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     expected = point.parameters or ()
     fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named

@@ -70,10 +70,10 @@ def _write(path: str) -> None:
     from contextlib import suppress
 
     if _closed:
-        with suppress(FileExistsError):  # another error is raised: the workers would not be blocked
+        with suppress(FileExistsError):  # raise any other error, after which workers would not be blocked
             open(path, "xb").close()
     else:
-        with suppress(OSError):  # there is none; if it stays, the workers are still blocked
+        with suppress(OSError):  # no file exists, or it stays and the workers remain blocked
             os.unlink(path)
 
 
@@ -93,7 +93,7 @@ def _forget(path: str, process: int) -> None:
     if os.getpid() == process:
         from contextlib import suppress
 
-        with suppress(OSError):  # there is none while nothing is blocked
+        with suppress(OSError):  # the file does not exist while nothing is blocked
             os.unlink(path)
 
 

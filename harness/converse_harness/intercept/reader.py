@@ -74,7 +74,7 @@ class ResponseReader:
         self.taken = exchange.taken
         self.taken.begin(chunks, started)
         self._chunks: Iterator[Chunk] | None = None
-        """The chunks that are left, once the first one was read alone."""
+        """The remaining chunks, after the first chunk was read separately."""
         self._due: Chunk | None = None
         self._begun = False
 

@@ -153,13 +153,13 @@ def record(
     httpx and httpx2 clients are recorded if they go to a Bedrock host, or to `upstream`, a URL that replaces Bedrock.
     For clients that call other hosts, use the recorder's methods `httpx_transport` and `httpx_async_transport`.
 
-    `mode` is "all" (record everything and replace the file), "new_episodes" (play what matches, record the rest),
-    "once" (record if there is no file) or "none" (only play). `match`, `pace` and `ignore` are those of `recording`.
-    `failed` decides where a session is saved if the block raises or the fake has problems: "aside" (for `trip.jsonl`:
-    in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). Account ids and the signatures of URLs are
-    always replaced; `redaction` contains further replacements. Any other secret is replaced by `***`, and a
-    MaskedSecretWarning names the place. An exchange with a secret that cannot be masked is left out. Further settings
-    are those of a Fake.
+    `mode` is "all" (record everything and replace the file), "new_episodes" (play the calls that match, record all
+    others), "once" (record if there is no file) or "none" (only play). `match`, `pace` and `ignore` have the same
+    meaning as in `recording`. `failed` decides where a session is saved if the block raises or the fake has problems:
+    "aside" (for `trip.jsonl`: in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). Account ids and the
+    signatures of URLs are always replaced; `redaction` contains further replacements. Any other secret is replaced by
+    `***`, and a MaskedSecretWarning names the place. An exchange with a secret that cannot be masked is left out.
+    Further settings are those of a Fake.
 
     A call that is still running when the recorder closes may end normally. The file contains the part of its answer
     that had arrived, marked as closed by the client. If the answer had not begun, the file does not contain the call.

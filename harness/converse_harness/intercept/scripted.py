@@ -67,7 +67,7 @@ class Scripted:
 
 
 _Given = TypeVar("_Given", contravariant=True)
-"""What the methods of a When take: replies, or answers of the operation that its condition names."""
+"""The type of values that the methods of a When take: replies, or answers of the operation in its condition."""
 
 
 class When(Generic[_Given]):
@@ -83,7 +83,7 @@ class When(Generic[_Given]):
 
         When all replies are used, the next matching condition answers, or otherwise the script.
         """
-        self._queue.was_filled = True  # also where the reply is wrong, which is an error of its own
+        self._queue.was_filled = True  # set this even if a reply is wrong: the wrong reply causes its own error
         check_some(replies, "when().script()")
         self._endpoint.check(*replies)
         with self._lock:

@@ -1,7 +1,7 @@
-"""The class Scripting: the methods with which a test tells its fake what to answer."""
+"""The class Scripting: the methods with which a test scripts the answers of its fake."""
 
 # pyright: reportUnnecessaryTypeIgnoreComment=false
-# Only mypy minds that a Literal of `when` is a str as well.
+# Only mypy needs the comment at `when`: for mypy the overloads overlap, because a Literal is also a str.
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Scripting:
 
         A Case of `cases` stands for its replies, in order.
 
-        Raises ReplyError for no value, for one that is not a reply, and for a reply that this transport cannot express.
+        Raises ReplyError without an argument, for a value that is not a reply, and for a reply that this transport
+        cannot express.
         """
         check_some(replies, "script()")
         self.endpoint.check(*replies)
@@ -124,19 +125,19 @@ class Scripting:
     def improvise(self, *, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> None:
         """Answer every call that nothing else answers with `reply.improvised`: each offered tool once, then a text.
 
-        The arguments are those of `reply.improvised`. Raises ReplyError for a wrong one.
+        The arguments are those of `reply.improvised`. Raises ReplyError for a wrong argument.
         """
         self.always(improvised(seed=seed, tools=tools, at_once=at_once))
 
     def on_operation(self, name: str, *answers: Answer) -> Scripted:
         """Append answers for an operation other than Converse and ConverseStream, for example `InvokeModel`.
 
-        An answer is the members of the operation's output, as a dict or made by `reply.output`; or a Reply that is an
-        error; or a function of the Call that returns one of these. Answers are used in order, as replies of `script`
-        are. A function that is the only answer answers all other calls of the operation, any number of times; the last
-        one replaces others. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's control
-        plane, such as `GetInferenceProfile`, are possible too. Raises ReplyError for a value that cannot answer the
-        operation, for Converse and ConverseStream, for an operation that answers with a stream of events, and for a
+        An answer is a dict with the members of the operation's output, a result of `reply.output`, a Reply that is an
+        error, or a function of the Call that returns one of these. Answers are used in order, like the replies of
+        `script`. A function that is the only answer answers all other calls of the operation, any number of times; the
+        last one replaces others. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's
+        control plane, such as `GetInferenceProfile`, are possible too. Raises ReplyError for a value that cannot answer
+        the operation, for Converse and ConverseStream, for an operation that answers with a stream of events, and for a
         name that is neither an operation of Bedrock Runtime nor of the control plane.
         """
         check_operation(name, f"on_operation({name!r}, ...): ")
@@ -152,11 +153,11 @@ class Scripting:
             return Scripted(self.endpoint, self.lock, added)
 
     def refuses(self, rule: str, *, match: str | re.Pattern[str] | None = None) -> ExpectedRefusal:
-        """Return a context manager for a block in which a request breaks this rule, as pytest.raises for an exception.
+        """Return a context manager for a block in which a request must break this rule; it works like `pytest.raises`.
 
-        The client gets Bedrock's error, and the test does not fail for it. Leaving the block raises NotRefused if no
-        request broke the rule. `match` is a regular expression that is searched in Bedrock's message. Raises ReplyError
-        for an unknown rule, and for one that refuses nothing at the fake's level of rules.
+        The client gets Bedrock's error, and this error does not make the test fail. Leaving the block raises NotRefused
+        if no request broke the rule. `match` is a regular expression that is searched in Bedrock's message. Raises
+        ReplyError for an unknown rule, and for one that refuses nothing at the fake's level of rules.
         """
         made = expected_refusal(self.endpoint, rule, match)
         self._warn_if_not_open()

@@ -1,4 +1,4 @@
-"""While a fake is open: skip waits before retries, do not use up retry quotas, and limit attempts to the setting."""
+"""While a fake is open: skip waits before retries, spare the retry quotas, and limit attempts to the fake's setting."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ _SPENT: Final = 1_000_000
 
 
 def _counted(attempts: int) -> int:
-    """Return the number of attempts so far, as the client's retry rules must see it."""
+    """Return the number of attempts that the retry rules get: the real number, or _SPENT at the fake's limit."""
     held = CURRENT_CALL.get()
     most = None if held is None or held.records else held.entry.responder.attempts
     return attempts if most is None or attempts < most else _SPENT

@@ -65,8 +65,8 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
     """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
 
     `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
-    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. A fake that a test leaves open is
-    closed at the test's end, and its problems fail the test.
+    `fake.url`, `fake.environ` (variables with which SDKs find the fake), `fake.calls`. A fake that a test leaves open
+    is closed at the test's end, and its problems fail the test.
     """
     from converse_harness.server.listener import ConverseServer
 
@@ -82,13 +82,13 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 
 @pytest.fixture
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
-    """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
+    """A named situation: the test runs once for each case of the catalogue; the fake sends its replies.
 
-    The fake of the fixture `converse`, or of `converse_httpx` if the test uses this one instead, answers first with the
-    case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k overflow`
-    selects cases by name, and so does
-    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)`. A test that makes no call fails.
-    A test that calls only Converse is skipped if the case needs a stream. `converse-harness cases` lists the cases.
+    The fake of the fixture `converse`, or of `converse_httpx` if the test uses this fixture instead, answers first with
+    the case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k
+    overflow` selects cases by name, and so does `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"],
+    indirect=True)`. A test that makes no call fails. A test that calls only Converse is skipped if the case needs a
+    stream. `converse-harness cases` lists the cases.
     """
     from converse_harness.plugin.parameters import give_case
 
@@ -123,7 +123,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Delay the registration of the 140 sample fixtures until pytest looks one up, so that pytest starts faster."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
-    look_up: Any = getattr(manager, "getfixturedefs", None)  # not public
+    look_up: Any = getattr(manager, "getfixturedefs", None)  # this pytest function is not public
 
     def add() -> None:
         plugins.register(import_module("converse_harness.plugin.parameters"), "converse_samples")
@@ -149,7 +149,7 @@ _MORE_FIXTURES: Final = (
 
 
 class _MoreFixtures:
-    """Names the sample fixtures under the list of `pytest --fixtures`, which does not list 140 of them without -v."""
+    """Names the sample fixtures below the list of `pytest --fixtures`, which contains these 140 only with -v."""
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print one line."""
@@ -167,4 +167,4 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
         yield fake
     finally:
         fake.close()
-    fake.check_problems()  # problems that other fixtures caused after the test
+    fake.check_problems()  # problems that other fixtures caused after the test's end

@@ -1,7 +1,7 @@
-"""The hooks of `--converse-as-answers`: tests that passed run again, answered in the manner of another model.
+"""The hooks of `--converse-as-answers`: tests that passed run again, with answers in the manner of another model.
 
-The manner is what the tables know of a model: how it cuts an answer, its usage keys, and whether its reasoning has
-text. The rules still ask the model that the request names.
+The tables of models contain the manner of each model: how the model cuts an answer, its usage keys, and whether its
+reasoning has text. The rules are still those of the model that the request names.
 """
 
 from __future__ import annotations
@@ -40,19 +40,20 @@ _MESSAGE: Final = 90
 """The maximum number of characters of an error's message."""
 
 _TESTS: Final = 5
-"""How many tests that are not repeatable are named."""
+"""The maximum number of unrepeatable tests whose names are printed."""
 
 _WIDTH: Final = 110
-"""The width in which Bedrock's words of a refusal are wrapped."""
+"""The width, in characters, to which the text of Bedrock's refusal is wrapped."""
 
 _EXACT: Final = "with recorded answers, exact events or errors alone"
 
 
 class AnsweredTest(NamedTuple):
-    """What became of a test with the answers of the target at this index.
+    """The result of a test that ran with the answers of the target at this index.
 
-    `model_id` is the id whose answers were changed, "" for each that the target's pattern matches. `why` is the error,
-    or the reason; `line` is the line of the test that failed. `refusal` is of the first call that was refused.
+    `model_id` is the id whose answers were changed, or "" for all ids that match the target's pattern. `why` is the
+    error or the reason; `line` is the line of the test that failed. `refusal` belongs to the first call that was
+    refused.
     """
 
     target: int
@@ -62,11 +63,11 @@ class AnsweredTest(NamedTuple):
     why: str = ""
     line: str = ""
     refusal: tuple[int, str, str, str] | tuple[()] = ()
-    """The number of the call, the rule, Bedrock's words, and the line of the user's code that asked."""
+    """The number of the call, the rule, Bedrock's message, and the line of the user's code that made the call."""
 
 
 class _Refusals:
-    """Watches the calls of a rerun for the first one that is refused; any thread may ask."""
+    """Watches the calls of a rerun for the first call that is refused; any thread may make a call."""
 
     def __init__(self, root: Path) -> None:
         self.first: tuple[int, str, str, str] | tuple[()] = ()
@@ -82,7 +83,7 @@ class _Refusals:
 
 
 class MannerWatch(Watch):
-    """Answers the calls whose model id is to be replaced in the manner of another model."""
+    """Answers calls in the manner of another model if their model id is to be replaced."""
 
     def __init__(self, model: str, replaces: Callable[[str], bool]) -> None:
         super().__init__(self._changed)
@@ -100,11 +101,11 @@ class MannerWatch(Watch):
 
 
 class AnswersHooks:
-    """The hooks that run tests again with the answers of each target, and the lines about it."""
+    """The hooks that run tests again with the answers of each target, and that print the results."""
 
     def __init__(self, config: pytest.Config, targets: list[RehearsalTarget]) -> None:
         self.replaced: Callable[[int], Collection[str]] = lambda _: ()
-        """Returns the model ids that the target with an index replaces, as far as this process knows."""
+        """Function of a target's index: the model ids that this target replaces, as far as this process knows."""
         self._config = config
         self._targets = targets
         self._passed = passed_tests(config)
@@ -112,7 +113,7 @@ class AnswersHooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Rerun tests after the last one, on each worker of xdist its own."""
+        """Rerun tests after the last test; with xdist, each worker reruns its own tests."""
         result = yield
         if self._passed.replies:
             with unseen(self._config):
@@ -122,7 +123,7 @@ class AnswersHooks:
         return result
 
     def _answered(self, test: PassedTest) -> Iterator[AnsweredTest]:
-        """Run a test as each target; yield what became of it."""
+        """Run a test once for each target; yield the results."""
         plain: Rerun | str | None = None
         for index, target in enumerate(self._targets):
             for model_id, replaces in self._replacements(index, target, test):
@@ -139,9 +140,9 @@ class AnswersHooks:
     def _replacements(
         self, index: int, target: RehearsalTarget, test: PassedTest
     ) -> Iterator[tuple[str, Callable[[str], bool]]]:
-        """Yield each id whose answers a run of the test changes ("": those that the pattern matches).
+        """Yield each model id whose answers are changed in a run of the test; "" stands for all ids of the pattern.
 
-        A worker of xdist does not know which id is asked most often, and runs the test for each.
+        A worker of xdist does not know which id the whole run uses most often, so it runs the test once for each id.
         """
         if not target.known:
             return
@@ -200,10 +201,10 @@ class AnswersHooks:
 
     def _of(self, index: int, ids: Collection[str]) -> list[AnsweredTest]:
         found = [each for each in self._results if each.target == index and each.model_id in ("", *ids)]
-        return sorted(found, key=lambda each: each.test)  # the workers of xdist report in no fixed order
+        return sorted(found, key=lambda each: each.test)  # the workers of xdist report in a random order
 
     def lines(self, index: int, ids: Collection[str]) -> Iterable[ReportLine]:
-        """Yield the lines about a target: how many tests pass, those that fail, and those that were not tried."""
+        """Yield the lines about a target: the number of passed tests, the failed tests, and the tests not tried."""
         target = self._targets[index]
         if not target.known:
             return
@@ -235,7 +236,7 @@ class AnswersHooks:
 
 
 def _refused(test: AnsweredTest) -> Iterator[ReportLine]:
-    """Yield the rule that refused a call of the test, the line that asked, and Bedrock's words, none of them cut."""
+    """Yield the rule that refused a call of the test, the line that made the call, and Bedrock's message, all uncut."""
     if test.refusal:
         number, rule, words, line = test.refusal
         yield ReportLine(f"      {rule} refuses call {number}" + (f", asked by {line}" if line else ""))
@@ -244,9 +245,9 @@ def _refused(test: AnsweredTest) -> Iterator[ReportLine]:
 
 
 def _told(error: BaseException) -> str:
-    """The error's name and the first line of its message; of a failed assertion only the message.
+    """Return the error's name and the first line of its message; for a failed assertion, only the message.
 
-    Of a refused request only the name, because the report has its message whole.
+    For a refused request, return only the name, because the report contains the whole message elsewhere.
     """
     if isinstance(error, RefusedRequest):
         return type(error).__name__

@@ -1,4 +1,7 @@
-"""Check the settings of a run when it starts, and of a test when it begins, in the words of whoever gave them."""
+"""Check a run's settings when the run starts, and a test's settings when the test begins.
+
+Messages name a setting in the form in which the user gave it: as an option, an ini setting or a marker argument.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
 
 
 def _said(config: pytest.Config, name: str, default: str) -> tuple[object, str]:
-    """Return a setting's value, and how the user has given it; "" for the default, which needs no check."""
+    """Return a setting's value, and a text that names the user's source; "" for the default, which needs no check."""
     option, ini = config.getoption(f"converse_{name}"), str(config.getini(f"converse_{name}"))
     text = ini if option is None else str(option)
     value = _READ[name](text) if name in _READ else text
@@ -110,7 +113,7 @@ _TEST: Final = frozenset(settings.OF_TEST)
 
 
 def _of_test() -> Mapping[str, Allowed]:
-    """Return the allowed values of the marker's settings that are the test's own, and not of its fakes."""
+    """Return the allowed values of those marker settings that belong to the test itself, and not to its fakes."""
     from converse_harness.endpoint.settings import Allowed
 
     def is_guard(value: object) -> bool:
@@ -127,7 +130,7 @@ def _of_test() -> Mapping[str, Allowed]:
 
 
 def _number(word: str) -> Callable[[str], object]:
-    """Return a function that reads a whole number; `word` stands for None, and other texts stay as they are."""
+    """Return a function that reads a whole number; it returns None for `word`, and any other text unchanged."""
 
     def read(text: str) -> object:
         if text == word:
@@ -147,4 +150,4 @@ _READ: Final[Mapping[str, Callable[[str], object]]] = {
     "cache_minimum": _number("model"),
     "attempts": _number("client"),
 }
-"""Maps each setting that is not a text to the function that reads it from a text, as the ini file has it."""
+"""For each setting that is not a text: the function that reads the setting from a text of the ini file."""

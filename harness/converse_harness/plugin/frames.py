@@ -1,4 +1,4 @@
-"""What pytest shows above the problem of a fake: the user's own lines, and no frames of clients or of this plugin."""
+"""Choose the frames above the problem of a fake in pytest's report: only the user's own lines."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
     """Raise the problem of a fake in a test that passed, or that raised `error`.
 
-    If the client raised `error` because of the problem, the problem takes its place, at the same line of the user's.
-    Another error stays above the problem, without the frames of clients. A problem that no line
-    raised stands at the definition of the function `test`. `full` keeps all frames.
+    If the client raised `error` because of the problem, the problem replaces `error`, at the same line of the user's
+    code. Any other error stays above the problem, without the frames of clients. If no line raised the problem, the
+    traceback shows the definition of the function `test`. `full` keeps all frames.
     """
     __tracebackhide__ = True
     if full:
@@ -40,11 +40,11 @@ def fail(problem: Exception, error: BaseException | None, *, full: bool, test: o
 
 
 def _raise_at(test: object, problem: Exception) -> NoReturn:
-    """Raise a problem as if the line that defines a function of the user did."""
+    """Raise a problem as if the line that defines the user's function `test` raised it."""
     __tracebackhide__ = True
     code = getattr(inspect.unwrap(test), "__code__", None) if callable(test) else None
     if isinstance(code, CodeType) and is_users(code.co_filename):
-        start = code.co_firstlineno  # of the first decorator
+        start = code.co_firstlineno  # the line of the first decorator
         lines = linecache.getlines(code.co_filename)[start - 1 :]
         at = next((number for number, line in enumerate(lines, start) if _DEFINES.match(line)), start)
         raising = compile("raise problem", code.co_filename, "exec").replace(co_firstlineno=at)
@@ -56,11 +56,11 @@ _DEFINES: Final = re.compile(r"\s*(?:async\s+)?def\b")
 
 
 def _raise(problem: Exception) -> NoReturn:
-    raise problem  # found when the test had ended
+    raise problem  # the problem was found after the end of the test
 
 
 def hide_clients(error: BaseException) -> None:
-    """Leave only the user's lines in the traceback of an error that a client raised, and of those that led to it."""
+    """Leave only the user's frames in the traceback of an error that a client raised, and of the error's causes."""
     seen: dict[int, BaseException] = {}
     waiting = [error]
     while waiting:
@@ -68,15 +68,16 @@ def hide_clients(error: BaseException) -> None:
         if id(each) not in seen:
             seen[id(each)] = each
             own = _own_lines(each.__traceback__)
-            if not _is_users(each) and (own is not None or each is not error):  # pytest needs a frame of the last
+            if not _is_users(each) and (own is not None or each is not error):  # `error` itself must keep a frame
                 each.__traceback__ = own
             waiting += [*_members(each), *(other for other in (each.__cause__, each.__context__) if other is not None)]
 
 
 def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) -> None:
-    """End the traceback of an error of this package at the user's line, as that of a wrong argument.
+    """End the traceback of an error of this package, such as one for a wrong argument, at the user's line.
 
-    An error that no line of the user led to, as one of a marker, keeps all frames; so do all with `--full-trace`.
+    An error to which no line of the user led, such as one for a marker, keeps all frames. With `--full-trace`, every
+    error keeps all frames.
     """
     if not isinstance(excinfo.value, ConverseHarnessError) or item.config.getoption("fulltrace", False):
         return
@@ -86,7 +87,7 @@ def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) ->
             last = trace
         trace = trace.tb_next
     if last is not None:
-        last.tb_next = None  # pytest cuts the start, and follows the links to the end
+        last.tb_next = None  # pytest skips the first frames, but follows the links to the end
         excinfo.traceback = type(excinfo.traceback)(excinfo.tb)
 
 
@@ -95,7 +96,7 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors in a group of errors, or the error itself."""
+    """Yield the errors in a group of errors; for any other error, yield the error itself."""
     members = _members(error)
     if not members:
         yield error
@@ -104,7 +105,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _own_lines(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback with only the frames of the user's code; None if it has none."""
+    """Return a traceback with only the frames of the user's code; None if there are no such frames."""
     entries = list[TracebackType]()
     while trace is not None:
         entries.append(trace)

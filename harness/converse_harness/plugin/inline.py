@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.capture import CapturedExchange
 
 _BOTO: Final = "boto"
-"""What the user agent of boto3, botocore and aiobotocore contains."""
+"""A text that the user agents of boto3, botocore and aiobotocore contain."""
 
 _NOT_REMOVED: Final = "the test has its replies now, but the file cannot be removed ({problem}). Remove it yourself."
 
@@ -34,10 +34,10 @@ __all__ = ["CannotEdit", "InlineEdit", "apply", "plan"]
 
 
 class InlineEdit(NamedTuple):
-    """A test to be edited; all members can travel from a worker of xdist.
+    """A test to be edited. xdist can send all members from a worker to the controller.
 
-    `digest` is that of the file with the test, in which the function `name` begins on `line`. `script` and `names` are
-    the source of the script and the names that it needs. `recording` is the file that it takes the place of.
+    `digest` is the digest of the file, in which the test function `name` begins on `line`. `script` and `names` are the
+    source of the script and the names that it needs. The script replaces the file `recording`.
     """
 
     file: str
@@ -54,7 +54,7 @@ class InlineEdit(NamedTuple):
 def plan(item: pytest.Item, recording: Path, captured: Sequence[CapturedExchange], before: int) -> InlineEdit:
     """Plan the edit of a test that was recorded just now. Raises CannotEdit if the test cannot be edited safely.
 
-    `before` is the number of calls that fixtures made, before the test function began.
+    `before` is the number of calls that fixtures made before the test function began.
     """
     code = _code_of(item)
     if before:
@@ -79,7 +79,7 @@ def plan(item: pytest.Item, recording: Path, captured: Sequence[CapturedExchange
 
 
 def _code_of(item: pytest.Item) -> Any:
-    """The code of a test's function. Raises CannotEdit for a test that is more than one function without parameters."""
+    """Return the code of a test's function. Raises CannotEdit unless the test is one function without parameters."""
     function = getattr(item, "function", None)
     code = getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
     if code is None or Path(code.co_filename) != item.path:

@@ -1,4 +1,4 @@
-"""Lines of the user's code: the one that asks, and the one that failed."""
+"""Find lines of the user's code: the line that makes a call, and the line that failed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final
 from converse_harness.user_lines import UserLine, is_users, user_frame
 
 SOCKETS: Final = ("server", "asgi")
-"""The transports whose clients may be in another process; the line of code that asked is not known."""
+"""The transports whose clients may be in another process, where the calling line of code is unknown."""
 
 
 def line_that_asked(thread: int, root: Path) -> str:
-    """The line of the user's code that is asking now, relative to `root`; empty if there is none.
+    """Return the line of the user's code that is making a call, relative to `root`; "" if there is none.
 
-    It is the innermost frame outside of installed packages and of Python itself. A framework may ask in a thread of its
-    own; then it is that frame of `thread`, which runs the test.
+    It is the innermost frame outside of installed packages and of Python itself. A framework may make the call in a
+    thread of its own; then the innermost such frame of `thread`, which runs the test, is used.
     """
     frame = user_frame(inspect.currentframe())
     if frame is None and thread != threading.get_ident():
@@ -30,9 +30,9 @@ def line_that_asked(thread: int, root: Path) -> str:
 
 
 def line_that_failed(error: BaseException, test_file: Path, root: Path) -> str:
-    """The last line of the test's file that an error passed, relative to `root`; empty if it passed none.
+    """Return the last line of the test's file that an error passed, relative to `root`; "" if there is none.
 
-    If it was raised in another file of the user's code, that line is added.
+    If another file of the user's code raised the error, the raising line is added.
     """
     passed = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     own = [each for each in passed if Path(each[0]) == test_file][-1:]

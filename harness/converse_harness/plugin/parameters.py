@@ -94,7 +94,7 @@ def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
 
 
 def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
-    found: Mapping[str, Sequence[pytest.FixtureDef[Any]]] = vars(metafunc)["_arg2fixturedefs"]  # not public
+    found: Mapping[str, Sequence[pytest.FixtureDef[Any]]] = vars(metafunc)["_arg2fixturedefs"]  # not public in pytest
     return found
 
 
@@ -252,7 +252,7 @@ _REASON: Final = (
 
 
 def in_one_thread(items: Iterable[pytest.Item]) -> None:
-    """Mark tests with a fake for the whole process as `thread_unsafe`: pytest-run-parallel runs them in one thread."""
+    """Mark tests whose fake serves the whole process as `thread_unsafe`: pytest-run-parallel runs them in 1 thread."""
     for item in items:
         used = _SHARED & {*getattr(item, "fixturenames", ())}
         if used or item.get_closest_marker(MARKER) or _opens_one(getattr(item, "obj", None)):

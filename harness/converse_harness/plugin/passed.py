@@ -1,6 +1,6 @@
-"""The tests of a run that passed and used a fake, with their replies: those that may run once more after the last test.
+"""The tests of a run that passed and used a fake, with their replies; they may run once more after the last test.
 
-`passed_tests(config)` registers the hooks, once for everything that runs tests again.
+`passed_tests(config)` registers the hooks, once for all features that run tests again.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _NAME: Final = "converse_passed"
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
-    """A reply that a test got: its number from 1, what its call asked, and how often that was asked before, plus 1.
+    """A reply that a test got: its number from 1, the call's content, and the number of calls so far with this content.
 
-    `read_whole`: the client read the answer to its end, and so meets a fault anywhere in it.
+    `read_whole`: the client read the answer to its end, so a fault at any position affects the client.
     """
 
     number: int
@@ -47,7 +47,7 @@ class OwnReply:
 
 
 class PassedTest(NamedTuple):
-    """A test that passed, its position in the session, its replies, and why it is never run again ("": it may be)."""
+    """A test that passed: its position in the session, its replies, and why it must not run again ("" if it may)."""
 
     position: int
     item: pytest.Item
@@ -60,13 +60,13 @@ class PassedTests:
 
     def __init__(self) -> None:
         self.replies: dict[str, list[OwnReply]] = {}
-        """Node id -> the replies that the test got, of tests that got any."""
+        """Node id -> the replies that the test got; tests without replies are left out."""
         self._watch = Watch()
         self._passed: set[str] = set()
         self._spoiled: dict[str, str] = {}
-        """Node id -> why the test is left out, found while it ran."""
+        """Node id -> a reason, found while the test ran, why the test is left out."""
         self._last: pytest.Item | None = None
-        """The test that ran once more last; its fixtures of wider scopes are still there."""
+        """The test of the latest rerun; its fixtures of wider scopes are still set up."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -83,14 +83,14 @@ class PassedTests:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, request: Any) -> Generator[None, object, object]:
-        """Leave the replies to fixtures of wider scopes as they are."""
+        """Do not change replies while a fixture of a wider scope is set up."""
         if request.scope == "function":
             return (yield)
         with self._watch.paused():
             return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep which tests passed."""
+        """Remember which tests passed."""
         if hasattr(report, "context"):
             self._spoiled.setdefault(report.nodeid, "with subtests")
         elif not report.passed or hasattr(report, "wasxfail"):
@@ -99,7 +99,7 @@ class PassedTests:
             self._passed.add(report.nodeid)
 
     def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
-        """Yield the tests that passed and used a fake, and those with xfail."""
+        """Yield those of the tests that passed and used a fake, including tests with xfail."""
         for position, item in enumerate(items):
             replies = self.replies.get(item.nodeid)
             why = _reason_to_leave(item) or self._spoiled.get(item.nodeid, "")
@@ -107,7 +107,7 @@ class PassedTests:
                 yield PassedTest(position, item, replies, why)
 
     def run_plain(self, item: pytest.Item) -> Rerun | str:
-        """Run a test once more as it is; return why it is not repeatable, as a text, if it is not."""
+        """Run a test once more without changes. If the test is not repeatable, return the reason as a text."""
         run = self._rerun(item, Watch(), None)
         if not run.passed:
             return f"{run.when or 'it'} {'failed' if run.error is not None else 'was skipped'}"
@@ -115,11 +115,11 @@ class PassedTests:
         return run if sorted(each.asked for each in run.watch.replies) == before else "other calls"
 
     def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
-        """Run a test once more with other replies; end it if it takes much longer than `plain`, its run as it is."""
+        """Run a test once more with other replies; end it if it takes much longer than `plain`, the unchanged run."""
         return self._rerun(item, watch, _LONGER * plain.seconds + _AT_LEAST)
 
     def close(self) -> None:
-        """End the fixtures that reruns have left."""
+        """Tear down the fixtures that reruns left set up."""
         if self._last is not None:
             close(self._last, None)
             self._last = None
@@ -150,7 +150,7 @@ def _own(seen: WatchedReply) -> OwnReply:
 
 
 def _reason_to_leave(item: pytest.Item) -> str:
-    """The reason why a test is never run again; empty if it may be."""
+    """Return why a test must not run again; "" if it may run again."""
     if not settings.reruns(item):
         return "with rerun=False"
     if item.get_closest_marker("xfail") is not None:

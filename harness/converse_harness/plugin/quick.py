@@ -1,4 +1,4 @@
-"""Retries of tenacity wait in no time, in a block; those of botocore and strands do while a fake is open."""
+"""Skip the waits of tenacity between attempts, in a `with` block; open fakes skip those of botocore and strands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 def without_waits_of_tenacity() -> Generator[None, None, None]:
     """Context manager: in its block, tenacity sleeps 0 seconds between attempts, in threads and in event loops.
 
-    tenacity makes a `DoSleep`, a float of seconds, before it sleeps; its subclassed `float.__new__` is set and removed.
+    Before it sleeps, tenacity makes a `DoSleep`, a float of seconds. This function gives this class a `__new__` that
+    returns 0 seconds, and removes it at the end.
     """
     tenacity: Any = sys.modules.get("tenacity")
     sleep: Any = getattr(tenacity, "DoSleep", None)

@@ -79,7 +79,7 @@ class RecordingRun:
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
-    otherwise it is None. If `is_missing`, this reason is that there is no file. `note` is a text that `advise` adds to
+    otherwise it is None. `is_missing`: the reason is that there is no file. `note` is a text that `advise` adds to
     errors; `again` is the command that records anew. `inline`: the exchanges are written into the test.
     """
 
@@ -96,7 +96,7 @@ class RecordingRun:
     _asked: bool = False
     inline: bool = False
     _asked_before: int = 0
-    """The number of calls that fixtures made, before the test function began."""
+    """The number of calls that fixtures made before the test function began."""
     _fakes: list[Fake] = field(default_factory=list["Fake"])
     _queue: Queue | None = None
 
@@ -108,7 +108,7 @@ class RecordingRun:
         return self._queue
 
     def _old_recording(self, call: Call) -> str:
-        """Advice for a test that was renamed, if an unused recording matches its first call."""
+        """Return advice for a renamed test: the unused recording that matches its first call; "" if there is none."""
         if not self.is_missing or self._asked:
             return ""
         self._asked = True
@@ -123,7 +123,7 @@ class RecordingRun:
         return old.advice(here, partly=not tally.all_collected())
 
     def give(self, fake: Fake) -> None:
-        """Make a fake play the recorded exchanges of this test, and record new ones."""
+        """Make a fake play the recorded exchanges of this test, and record new exchanges."""
         if self._fakes:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
@@ -149,7 +149,7 @@ class RecordingRun:
         fake, transports = BotoFake(**settings_of(self.item)), ExitStack()
         own_fakes(self.item).append(fake)
         self.give(fake)
-        self.item.addfinalizer(fake.check_problems)  # problems that other fixtures caused after the test
+        self.item.addfinalizer(fake.check_problems)  # problems that other fixtures caused after the test's end
         self.item.addfinalizer(transports.close)
         transports.callback(fake.close)
         fake.open()
@@ -158,7 +158,7 @@ class RecordingRun:
     def advise(self, call: pytest.CallInfo[None], error: BaseException) -> None:
         """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region.
 
-        If a fixture asked for what is not recorded, the error of its client has only the user's lines.
+        If a fixture made a call that is not recorded, the traceback of its client's error shows only the user's lines.
         """
         full = self.item.config.getoption("fulltrace", False)
         if call.when == "setup" and not full and self.refused is not None and self.refused[0] in str(error):

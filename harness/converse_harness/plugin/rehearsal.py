@@ -1,7 +1,7 @@
-"""The hooks of `--converse-as`: every request of the tests is also held to the rules of another model.
+"""The hooks of `--converse-as`: every request of the tests is also checked against the rules of another model.
 
 Each process rehearses the requests of its own tests and adds them to the tests' teardown reports. The process that
-prints the summary joins them, because only there the id that is asked most often is known.
+prints the summary combines them, because only this process knows which model id the run uses most often.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def rehearse(config: pytest.Config) -> Generator[None]:
 
 
 def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> AnswersHooks | None:
-    """Register the hooks of `--converse-as-answers`, if the option came. Raises UsageError if no model is named."""
+    """Register the hooks of `--converse-as-answers` if this option is given. Raises UsageError if no model is named."""
     if not config.getoption("converse_as_answers"):
         return None
     if not targets:
@@ -70,13 +70,13 @@ def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> Answer
 
 _OfId = tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]], list[tuple[int, str]]]
 _Property = tuple[list[_OfId], LeftOut]
-"""What a test's report holds: for each model id the requests, targets, refused calls and fields that no rule looks at;
-and why the test is left out.
+"""The content of a test's report: for each model id the requests, the targets, the refused calls, and the fields that
+no rule checks; and the reason if the test is left out.
 """
 
 
 class RehearsalHooks:
-    """The hooks that note what each test asks, and that report what other models would refuse."""
+    """The hooks that collect the requests of each test, and that report which requests other models would refuse."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class RehearsalHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
-        """Note the calls of one test and of its fixtures."""
+        """Collect the calls of one test and of its fixtures."""
         self._test = _TestRehearsal(self._targets, self._root)
         try:
             return (yield)
@@ -113,14 +113,14 @@ class RehearsalHooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, pytest.TestReport]:
-        """Add what the test asked to its teardown report."""
+        """Add the requests of a test to the test's teardown report."""
         report: pytest.TestReport = yield
         if call.when == "teardown" and self._test is not None and (made := self._test.as_property()):
             report.user_properties.append((REHEARSED, made))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a test asked out of its report."""
+        """Remove the requests of a test from its report, and keep them for the summary."""
         for name, value in report.user_properties if report.when == "teardown" else ():
             if name == REHEARSED:
                 found, left_out = cast("_Property", value)
@@ -137,14 +137,14 @@ class RehearsalHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the run if a request would be refused and the option asks for that."""
+        """Fail the run if a target would refuse a request and the option requires the failure."""
         passed = session.exitstatus == pytest.ExitCode.OK
         if self._strict and passed and not self._is_worker and self._finds:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @property
     def _finds(self) -> bool:
-        """Whether a request would be refused, or a test fails with the answers of another model."""
+        """Whether a target would refuse a request, or a test fails with the answers of another model."""
         return self._report.refuses or (self._answers is not None and self._answers.finds)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -158,7 +158,7 @@ class RehearsalHooks:
 
 
 class _TestRehearsal:
-    """What one test asked, and what of it the targets refuse. Any thread may add calls."""
+    """The requests of one test, and the refusals of the targets. Any thread may add calls."""
 
     def __init__(self, targets: list[RehearsalTarget], root: Path) -> None:
         self._targets = targets
@@ -166,16 +166,16 @@ class _TestRehearsal:
         self._lock = threading.Lock()
         self._thread = threading.get_ident()
         self._seen: set[int] = set()
-        """Hashes of the requests: another attempt of a request is not rehearsed again."""
+        """Hashes of the rehearsed requests: a repeated attempt of a request is not rehearsed again."""
         self._asked: dict[str, Asked] = {}
         self._own: list[Call] = []
-        """Calls that the rules refuse as they are, unless their answer was recorded."""
+        """Calls that the rules of their own model refuse, unless their answer was recorded."""
         self._doubtful: list[Call] = []
-        """Calls that Bedrock itself answered, or will answer."""
+        """Calls that the real Bedrock answered or will answer."""
         self._off = False
 
     def add(self, endpoint: Endpoint, call: Call) -> None:
-        """Rehearse a call as each target that may replace its model id."""
+        """Rehearse a call with each target that may replace the model of the call."""
         if endpoint.rules == "off":
             self._off = True
             return
@@ -190,7 +190,7 @@ class _TestRehearsal:
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
         request = endpoint.asked
-        if request is None or request.body is not call.body:  # another thread has asked meanwhile
+        if request is None or request.body is not call.body:  # meanwhile another thread has rehearsed the same request
             request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
         but: frozenset[str] = frozenset()
         if call.refusal is not None:
@@ -213,9 +213,10 @@ class _TestRehearsal:
                 asked.unjudged |= unjudged
 
     def as_property(self) -> _Property | None:
-        """What the test asked, for its report, with secrets masked; None if it asked nothing.
+        """The requests of the test, for its report, with secrets masked; None if there are none.
 
-        It is no text: the report's texts are searched for secrets, which takes longer than a rehearsal.
+        The value is not a text, because all texts of a report are searched for secrets, which takes longer than a
+        rehearsal.
         """
         left_out: LeftOut = "off" if self._off else ""
         if any(not _was_recorded(call) for call in self._own):

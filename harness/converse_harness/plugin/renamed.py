@@ -1,4 +1,4 @@
-"""Which unused recording is the one of a test that has none, because the test or its module was renamed."""
+"""Find the unused recording that belongs to a test without recording, because the test or its module was renamed."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ _WHAT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OldRecording:
-    """A recording that no test uses, a request in which matches a call by `rule`, and the command that renames it."""
+    """An unused recording, the `rule` by which one of its requests matches a call, and the command that renames it."""
 
     path: Path
     rule: Match
     command: str
 
     def advice(self, shown: str, *, partly: bool) -> str:
-        """The paragraph of a failure; `shown` is the path, `partly`: not all tests were collected."""
+        """Return a paragraph for a failure. `shown` is the recording's path; `partly`: not all tests were collected."""
         of_run = " of this run" if partly else ""
         return _ADVICE.format(old=shown, partly=of_run, what=_WHAT[self.rule], command=self.command)
 
 
 def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) -> OldRecording | None:
-    """The unused recording that is most like the missing recording `new`, given the first call of the test."""
+    """Return the unused recording that best fits the missing recording `new`; `call` is the first call of the test."""
     asked = asked_by(call)
     wanted = {rule: key(rule, asked) for rule in _RULES}
     found = list[tuple[int, float, Path]]()
@@ -75,7 +75,7 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
         return None
     rule, _, path = min(found)
     start = config.invocation_params.dir
-    # Every recording of the old module moves, and nothing is in the place of the new one.
+    # Every recording of the old module moves, and none of the new paths exists.
     whole = (
         path.parent != folder(config)
         and path.name == new.name
@@ -88,7 +88,7 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
 
 
 def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
-    """The recordings that no collected test uses, except those whose test may only not have been collected."""
+    """Yield the recordings that no collected test uses, unless they may belong to a test that was not collected."""
     root = folder(config)
     for path in tally.unused():
         within = path.parent.relative_to(root).as_posix()  # "." for a file in the folder itself
@@ -111,7 +111,7 @@ def _moved(start: Path, old: Path, new: Path) -> str:
 
 
 def _command(start: Path, old: Path, new: Path) -> str:
-    """The command that renames a recording, as it is typed in the folder `start`."""
+    """Return the command that renames a recording, to be typed in the folder `start`."""
     from converse_harness.plugin.tally import relative
 
     command = _moved(start, old, new)
@@ -119,6 +119,6 @@ def _command(start: Path, old: Path, new: Path) -> str:
         target = quote(relative(new.parent, start).as_posix())
         command = command if new.parent.is_dir() else f"mkdir -p {target} && {command}"
         media = old.parent / folder_of(old)
-        if media.is_dir():  # the lines of a recording name this folder, which is beside the file
+        if media.is_dir():  # the lines of a recording contain the name of this folder, which is beside the file
             command += f" && git mv {quote(relative(media, start).as_posix())} {target}"
     return command

@@ -1,7 +1,7 @@
-"""Run a test once more, unseen: no report, cache, junit.xml, duration, recording or exit code changes.
+"""Run a test once more without traces: reports, cache, junit.xml, durations, recordings and exit code do not change.
 
-`unseen(config)` surrounds a round of reruns; `rerun(item, watch)` runs one test with fresh function-scoped fixtures and
-returns a Rerun. Fixtures of wider scopes stay until `close(item)` or a test outside of their scope.
+`unseen(config)` surrounds a series of reruns. `rerun(item, watch)` runs one test with fresh function-scoped fixtures
+and returns a Rerun. Fixtures of wider scopes stay set up until `close(item)`, or until a test outside of their scope.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ LogLine = tuple[str, int, str]
 """A logger's name, a level, and a message without its arguments."""
 
 _NOT_REPORTS: Final = ("asyncio", "py.warnings")
-"""Loggers whose lines come from the interpreter, for example about a task that nobody awaited."""
+"""Loggers whose messages come from the interpreter, for example about a task that was never awaited."""
 
 _EVERY: Final = 0.5
-"""Seconds between two attempts to end a test that swallows the first."""
+"""Seconds between two attempts to end a test that catches the first exception."""
 
 
 class Stopped(BaseException):
@@ -45,12 +45,12 @@ class Stopped(BaseException):
 
 @dataclass(slots=True, eq=False)
 class Rerun:
-    """What happened in one more run of a test.
+    """The result of a rerun.
 
-    `error` ended the run in the phase `when`, "setup", "call" or "teardown"; None if the test passed or was skipped.
-    `logs` are the lines at WARNING and above, warnings of the category UserWarning, and
-    exceptions that left a thread. `seconds` is the time that the
-    run took, `asleep` the part in which this process did nothing. `stopped`: it exceeded its limit, and was ended.
+    `error` ended the run in the phase `when` ("setup", "call" or "teardown"); it is None if the test passed or was
+    skipped. `logs` contains the log lines at WARNING and above, warnings of the category UserWarning, and exceptions
+    that ended a thread. `seconds` is the duration of the run, and `asleep` is the part of it in which this process was
+    idle. `stopped`: the run exceeded its limit and was ended.
     """
 
     watch: Watch
@@ -83,7 +83,7 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def unseen(config: pytest.Config) -> Generator[None, None, None]:
-    """Context manager for reruns: nothing that they do is recorded, reported live, or written into junit.xml."""
+    """Context manager for reruns: nothing in its block is recorded, reported live, or written into junit.xml."""
     option = config.option
     record, option.converse_record = option.converse_record, "none"
     with ExitStack() as stack:
@@ -94,7 +94,7 @@ def unseen(config: pytest.Config) -> Generator[None, None, None]:
             live.addFilter(_nothing)
             stack.callback(live.removeFilter, _nothing)
         for plugin in config.pluginmanager.get_plugins():
-            if type(plugin).__module__ == "_pytest.junitxml":  # fixtures of tests write into it
+            if type(plugin).__module__ == "_pytest.junitxml":  # fixtures of tests change its data
                 stack.enter_context(_kept(plugin, "global_properties", "node_reporters", "node_reporters_ordered"))
         yield
 
@@ -105,7 +105,7 @@ def _nothing(_: logging.LogRecord) -> bool:
 
 @contextmanager
 def _kept(owner: Any, *names: str) -> Generator[None, None, None]:
-    """Context manager: lists and dicts that the owner has are as before after its block."""
+    """Context manager: restores the owner's lists and dicts of these names at the end of its block."""
     before = {name: getattr(owner, name).copy() for name in names if hasattr(owner, name)}
     try:
         yield
@@ -121,7 +121,7 @@ def _kept(owner: Any, *names: str) -> Generator[None, None, None]:
 def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rerun:
     """Run a test once more, with fresh function-scoped fixtures, and return what happened.
 
-    After `limit` seconds the test is ended, where the platform has the signal SIGALRM. Raises KeyboardInterrupt and
+    After `limit` seconds the test is ended, if the platform has the signal SIGALRM. Raises KeyboardInterrupt and
     pytest's own exit.
     """
     run = Rerun(watch)
@@ -142,23 +142,23 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
 
 
 def close(item: pytest.Item, following: pytest.Item | None) -> None:
-    """End the fixtures of wider scopes that the test `following` does not share; all of them if it is None."""
+    """Tear down the fixtures of wider scopes that the test `following` does not share; all of them if it is None."""
     state: Any = getattr(item.session, "_setupstate", None)
     if state is not None:
-        with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):  # the tests' own runs report them
+        with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):  # the normal runs report them
             state.teardown_exact(following)
 
 
 def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
     if hasattr(item, "_request") and not item._request:
-        item._initrequest()  # as pytest does for a test that runs again
+        item._initrequest()  # pytest does the same for a test that runs again
     if isinstance(item.parent, pytest.Class) and item.__dict__.pop("_instance", None) is not None:
         item._obj = None  # a class-based test gets a fresh object
     hook = item.ihook
     with _limited(limit):
         if _phase(item, run, "setup", hook.pytest_runtest_setup):
             _phase(item, run, "call", hook.pytest_runtest_call)
-    # The parent in place of the next test: everything wider than the test itself stays.
+    # The parent is passed in place of the next test, so that all fixtures with a scope wider than the test stay set up.
     with _limited(limit):
         _phase(item, run, "teardown", hook.pytest_runtest_teardown, nextitem=item.parent)
     if hasattr(item, "_request"):
@@ -184,7 +184,7 @@ def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., objec
 
 
 def _report_of_pytest(item: pytest.Item) -> Any:
-    """The hook that makes a report, with pytest's own implementations alone: its fixtures rely on them."""
+    """Return the hook that makes a report, with pytest's own implementations only: pytest's fixtures need them."""
     plugins = item.config.pluginmanager
     others = [each for each in plugins.get_plugins() if not _name_of(each).startswith("_pytest.")]
     return plugins.subset_hook_caller("pytest_runtest_makereport", others)
@@ -196,7 +196,7 @@ def _name_of(plugin: object) -> str:
 
 @contextmanager
 def _without_tracebacks(item: pytest.Item) -> Generator[None, None, None]:
-    """Context manager: reports of the item have no text, which nobody reads and which takes long to make."""
+    """Context manager: reports of the item contain no text, because making the text is slow and nobody reads it."""
     names = ("repr_failure", "_repr_failure_py")
     vars(item).update(dict.fromkeys(names, _no_text))
     try:
@@ -230,7 +230,7 @@ def _logs(lines: list[LogLine]) -> Generator[None, None, None]:
 
 @contextmanager
 def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, None]:
-    """Apply the run's and the test's filters of warnings, as pytest does around a test; keep what is shown."""
+    """Apply the warning filters of the run and of the test, as pytest does around a test; store the shown warnings."""
     config, pytest_config = item.config, cast("Any", import_module("_pytest.config"))
     with warnings.catch_warnings(record=True) as shown:
         if not sys.warnoptions:
@@ -250,14 +250,14 @@ def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, 
 
 
 def _reports(category: type[Warning]) -> bool:
-    """Whether a warning is about the code under test: of pytest's own, an exception that left a thread."""
+    """Whether a warning is about the code under test; of pytest's own, only the one about an exception in a thread."""
     ours = issubclass(category, pytest.PytestWarning)
     return not ours or issubclass(category, pytest.PytestUnhandledThreadExceptionWarning)
 
 
 @contextmanager
 def _limited(seconds: float | None) -> Generator[None, None, None]:
-    """Context manager: raise Stopped in its block after this time, again and again until the block ends."""
+    """Context manager: raises Stopped in its block after this time, repeatedly until the block ends."""
     timer = getattr(signal, "setitimer", None)
     if seconds is None or timer is None or threading.current_thread() is not threading.main_thread():
         yield

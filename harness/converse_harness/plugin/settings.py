@@ -28,7 +28,8 @@ OF_FAKES: Final = {
     "seed": ("0", "a whole number that changes every generated id and padding length"),
     "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
 }
-"""The settings of the marker `converse`, of the command line and of the ini file, with defaults and meanings."""
+"""The settings of fakes, with defaults and meanings; the marker `converse`, the command line and the ini file set them.
+"""
 
 OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
     "patches": (
@@ -97,10 +98,10 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
         "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer",
     },
 }
-"""Maps each option that only the command line has to its arguments for `addoption`."""
+"""For each option that exists only on the command line: the arguments for `addoption`."""
 
 REHEARSED: Final = "converse_rehearsal"
-"""Name of a pytest user property in a test's teardown report; its value is what the test asked."""
+"""Name of a pytest user property in a test's teardown report. The value contains the requests of the test."""
 
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
@@ -129,7 +130,7 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 """Maps each setting that only the ini file has to its type, its default and its meaning."""
 
 OF_TEST: Final = ("guard", "rerun")
-"""The arguments of the marker `converse` that are settings of the test, and not of its fakes."""
+"""The arguments of the marker `converse` that are settings of the test itself, and not of its fakes."""
 
 MARKED: Final = (*OF_FAKES, *OF_TEST, "models")
 """The arguments of the marker `converse`."""
@@ -172,7 +173,7 @@ def chosen(config: pytest.Config, name: str) -> str:
 
     Raises UsageError for an invalid value.
     """
-    early = getattr(config.known_args_namespace, f"converse_{name}", None)  # before all options are parsed
+    early = getattr(config.known_args_namespace, f"converse_{name}", None)  # not all options are parsed yet
     choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
     _, choices = OF_RUN[name]
     if choice not in choices:
@@ -181,7 +182,7 @@ def chosen(config: pytest.Config, name: str) -> str:
 
 
 def models_of(config: pytest.Config) -> dict[str, str]:
-    """The ini setting `converse_models`: globs of model ids, each with the model behind them. Raises UsageError."""
+    """Return the ini setting `converse_models`, which maps globs of model ids to model ids. Raises UsageError."""
     models: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))

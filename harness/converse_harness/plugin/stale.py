@@ -1,4 +1,4 @@
-"""What becomes of requests that differ in words from the recorded ones that answered: a line, a failure, or nothing."""
+"""Handle requests that differ from the recorded ones whose answers they got: print a line, fail the test, or ignore."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _TESTS: Final = 10
 """At most this number of lines is printed, unless pytest is verbose."""
 
 _FOUND: Final = pytest.StashKey["list[StaleRecording]"]()
-"""The key, in the stash of a test item, of the recordings from which requests of the test differ."""
+"""The key, in the stash of a test item, of the recordings whose requests differ from those of the test."""
 
 _MARKED: Final = "pytest --converse-record=all "
-"""The beginning of the command that records the session of a marked test again; the quoted test follows."""
+"""The beginning of the command that records the session of a marked test again. The quoted node id follows."""
 
 _NAMED: Final = 3
-"""At most this number of tests is named in the command that records again; of more, their files are."""
+"""The command names at most this number of tests; if there are more tests, it names their files instead."""
 
 
 def _take(item: pytest.Item) -> list[StaleRecording]:
-    """Add what was played since the last time to what the test has, and return all of it."""
+    """Move the stale recordings found since the previous call to the test's list, and return the whole list."""
     found = item.stash.setdefault(_FOUND, [])
     module: Any = sys.modules.get("converse_harness.recordings.stale")
     if module is not None:
@@ -42,7 +42,7 @@ def _take(item: pytest.Item) -> list[StaleRecording]:
 
 
 def check_stale(item: pytest.Item, error: BaseException | None) -> None:
-    """Raise StaleRequests if requests of the test differ, it has not failed yet, and the setting `stale` is "fail"."""
+    """Raise StaleRequests if the test has differing requests and no other failure, and `stale` is "fail"."""
     found = _take(item)
     if found and error is None and chosen(item.config, "stale") == "fail":
         told = "\n\n".join(each.told for each in found)
@@ -51,7 +51,7 @@ def check_stale(item: pytest.Item, error: BaseException | None) -> None:
 
 
 def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
-    """A user property for each recording from which requests of the test differ, for the test's teardown report."""
+    """Return a user property for each recording with differing requests, for the test's teardown report."""
     found = _take(item)
     described = [
         {"line": each.line, "again": each.again, "path": shown(item.config, Path.cwd() / each.path)} for each in found
@@ -61,7 +61,7 @@ def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
 
 
 def print_stale(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-    """Print a line for each test and recording with requests that differ."""
+    """Print a line for each test and recording with differing requests."""
     rows: dict[str, None] = {}
     marked: dict[str, None] = {}
     tests = set[str]()
@@ -92,7 +92,7 @@ def print_stale(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> No
 
 
 def _narrow(quoted: list[str]) -> str:
-    """The arguments of pytest for some tests: the tests themselves, or, if they are many, their files."""
+    """Return the arguments with which pytest runs these tests: the tests or, if there are many, their files."""
     if len(quoted) <= _NAMED:
         return " ".join(quoted)
     return " ".join(dict.fromkeys(shlex.quote(shlex.split(each)[0].partition("::")[0]) for each in quoted))

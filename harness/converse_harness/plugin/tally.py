@@ -56,14 +56,14 @@ _NARROWING: Final = (
     "setupplan",
     "stepwise",
 )
-"""The attributes of pytest's options with which some tests do not run.
+"""The attributes of pytest's options that keep some tests from running.
 
-With one of them it is unknown which recordings are unused.
+With such an option, it is unknown which recordings are unused.
 """
 
 
 _OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr": "-m"}
-"""Attribute -> option, as it is typed, where its name is another."""
+"""Attribute -> the option's name on the command line, if it differs."""
 
 
 class Tally:
@@ -73,7 +73,7 @@ class Tally:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        try:  # the replacements in recordings that the ini file sets
+        try:  # the replacements in recordings that the ini file defines
             self.redaction = Redaction.of_lines(config.getini("converse_redact"))
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
@@ -92,7 +92,7 @@ class Tally:
         self.left: dict[str, list[list[int]]] = {}
         """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
         self._opened: Counter[str] = Counter()
-        """How many times the workers opened each file to play it."""
+        """File -> the number of times that the workers opened the file to play it."""
         self._opened_before = OPENED.copy()
         self._ran: set[str] = set()
         self._failed: set[str] = set()
@@ -228,7 +228,7 @@ class Tally:
             write_use(self._config.invocation_params.dir / path, self._use())
 
     def _use(self) -> Use:
-        """Return what the run found out, for `converse-harness prune`."""
+        """Return the results of the run, for `converse-harness prune`."""
         opened = self._opened + (OPENED - self._opened_before)
         # A file that was also played in another way may have been played differently.
         left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
@@ -261,14 +261,14 @@ class Tally:
             yield f"    {shown(self._config, path)}{aside}{moved}"
 
     def _ignores_failed(self) -> bool:
-        """Whether the `.gitignore` of the project names what failed tests recorded."""
+        """Whether the project's `.gitignore` excludes the recordings of failed tests."""
         try:
             return FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return False
 
     def unused(self, *, failed: bool = False) -> list[Path]:
-        """Return the recordings that no collected test and no open fake used; with `failed`, also those set aside."""
+        """Return the recordings that no collected test or open fake used; with `failed`, also those of failed tests."""
         used = self.used | USED_FILES
         files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
         return [
@@ -327,14 +327,14 @@ def arguments_of(item: pytest.Item) -> dict[str, Any]:
 
 
 def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
-    """Return the path that a test's recording has unless its marker gives a name, relative to the folder of all."""
+    """Return the path of a test's recording, relative to the recordings folder, for a marker that gives no name."""
     module = relative(item.path, item.config.rootpath).parts
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return path_of_test(module, classes, item.name, has_twin=has_twin)
 
 
 def _has_twin(node: object) -> bool:
-    """Whether a class has a name that differs from another class beside it only in upper and lower case."""
+    """Whether another class beside this class has a name that differs only in upper and lower case."""
     if not isinstance(node, pytest.Class):
         return False
     around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
@@ -366,10 +366,10 @@ def number(count: int, what: str) -> str:
 
 
 def _standing(path: Path, other: Path) -> Path:
-    """Return `path`, unless there is no such file and there is one with the test's other name.
+    """Return `path`; if this file does not exist, but a file with the test's other name does, return the other path.
 
-    A test has another name since a test was added or removed whose name differs only in capital letters. The other name
-    counts only as it is spelled, and if no second file is spelled like it in other letters.
+    The file name of a test changes when a test is added or removed whose name differs only in upper and lower case. The
+    other name counts only in its exact spelling, and only if no second file has the same name in other letters.
     """
     if path == other or path.exists() or not other.exists():
         return path

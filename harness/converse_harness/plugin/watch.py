@@ -1,4 +1,4 @@
-"""Watch: sees every reply of one run of a test, and replaces some."""
+"""Watch every reply in one run of a test, and replace some replies."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from converse_harness.reply.reply import Reply
 
 Asked = tuple[str, str, str]
-"""What a call asks: its operation, its model id, and a digest of the members in `_MEMBERS`."""
+"""The content of a call: its operation, its model id, and a digest of the members in `_MEMBERS`."""
 
 _MEMBERS: Final = ("messages", "system", "toolConfig", "outputConfig")
-"""The members of a request by which two requests are the same; a client may change the others when it asks again."""
+"""Two requests count as equal if these members are equal; a client may change the other members when it asks again."""
 
 
 @dataclass(slots=True, eq=False)
 class WatchedReply:
     """One reply of a test, and the call that it answered. `number` counts the test's replies from 1.
 
-    `occurrence` counts the replies to calls that ask the same, from 1. `replaced`: another reply was sent.
+    `occurrence` counts the replies to calls with equal content, from 1. `replaced`: another reply was sent instead.
     """
 
     number: int
@@ -45,14 +45,15 @@ class WatchedReply:
 
 
 Replace = Callable[[WatchedReply], "Reply"]
-"""Returns the reply to send; the watched reply's own `reply` changes nothing."""
+"""A function that returns the reply to send. To change nothing, it returns the watched reply's own `reply`."""
 
 
 class Watch:
-    """Sees every reply of one run of a test; `replace` returns what is sent in its place. Any thread may call it.
+    """Sees every reply in one run of a test; `replace` returns the reply to send. Any thread may call the methods.
 
-    With `mends`, a call that asks the same as one whose reply was replaced gets the original reply. So does the first
-    later call that the script does not answer: it may ask the same in other words, or another model.
+    With `mends`, a call with the same content as a call whose reply was replaced gets the original reply. The first
+    later call that the script does not answer also gets it, because it may repeat the request in other words or to
+    another model.
     """
 
     def __init__(self, replace: Replace | None = None, *, mends: bool = False) -> None:
@@ -61,7 +62,7 @@ class Watch:
         self.first: WatchedReply | None = None
         """The first reply that was replaced."""
         self.later: list[Call] = []
-        """The calls since then, in the order in which they came."""
+        """The calls since the first replaced reply, in the order of their arrival."""
         self.asked_again = 0
         """The number of calls that got the original reply in place of a replaced one."""
         self.unanswered = 0
@@ -74,7 +75,7 @@ class Watch:
         self._paused = 0
 
     def again(self, call: Call) -> Reply | None:
-        """Return the original reply to a call that asks again for a replaced reply; otherwise None."""
+        """Return the original reply for a call that repeats a call with a replaced reply; otherwise None."""
         with self._lock:
             first = self.first
             if first is None or self._paused:
@@ -86,7 +87,7 @@ class Watch:
             return first.reply
 
     def beyond(self, call: Call, *, refused: bool) -> Reply | None:
-        """Return the original reply, once, to a call after a replaced reply that the script does not answer."""
+        """Return the original reply, once, to a call after a replaced reply if the script does not answer this call."""
         del call
         with self._lock:
             if self.first is not None and self._beyond and not refused:
@@ -112,12 +113,12 @@ class Watch:
             return made
 
     def answers_as(self, call: Call) -> str:
-        """Return the id of the model in whose manner a call is answered: the call's own."""
+        """Return the id of the model in whose manner a call is answered. Here, it is the call's own model."""
         return call.stands_for
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """Context manager: replies in its block belong to a fixture of a wider scope, and are left as they are."""
+        """Context manager: replies in its block belong to a fixture of a wider scope, so they are not changed."""
         self._paused += 1
         try:
             yield
@@ -126,6 +127,6 @@ class Watch:
 
 
 def asked_of(call: Call) -> Asked:
-    """What a call asks, comparable between two runs of a test."""
+    """Return the content of a call, in a form that is comparable between two runs of a test."""
     said = json.dumps([call.body.get(name) for name in _MEMBERS], sort_keys=True, default=str)
     return call.operation or "", call.model_id, hashlib.sha256(said.encode()).hexdigest()

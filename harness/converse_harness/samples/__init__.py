@@ -17,8 +17,8 @@ from converse_harness.samples.table import SAMPLES, VARIANTS
 __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
 NAMES: Final = tuple(SAMPLES)
-"""The names of all samples. `content.Message`, for example, is a type of `converse_harness.types`, and `TokenUsage` is
-a shape of AWS's model.
+"""The names of all samples, either `module.Type` for a type of `converse_harness.types`, as in `content.Message`, or
+the name of a shape of AWS's model, as in `TokenUsage`.
 """
 
 

@@ -1,5 +1,6 @@
-"""The samples that are plain values, each with its name, and the sets of variants:
-one value for each member of a union, for each stop reason, and for each kind of personal data.
+"""The samples that are plain values, each with its name, and the sets of variants.
+
+A set of variants has one value for each member of a union, for each stop reason, or for each kind of personal data.
 """
 
 from __future__ import annotations

@@ -149,10 +149,10 @@ class _Answer:
             elif ends is not None:
                 raise ConnectionAbortedError(_BROKEN.format(what=ends))
             else:
-                with suppress(OSError):  # the client has everything, and may have disconnected
+                with suppress(OSError):  # the client received everything, and may have disconnected
                     await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            reader.end("cut")  # needed if the server cancelled the answer; no effect if the answer has ended
+            reader.end("cut")  # needed if the server cancelled the answer; otherwise without effect
 
     async def _sent(self) -> bool:
         """Send the head and all chunks; return False if the client disconnected."""

@@ -260,8 +260,7 @@ class Connection(asyncio.Protocol):
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        # A loop instead of recursion: each finished answer starts the next one, and a client may send many requests at
-        # once.
+        # A loop replaces recursion: each finished answer starts the next one, and many requests may arrive at once.
         self._events += events
         if self._handling:
             return

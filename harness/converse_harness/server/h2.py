@@ -229,8 +229,8 @@ class Http2:
         answer = self._open.pop(stream, None)
         if answer is None or answer.headless:
             self._patience -= 1
-        # A request that was reset in the same bytes is removed from the events, so a flood of such requests is never
-        # answered.
+        # A request that was reset in the same bytes is removed from the events, so a flood of such requests gets no
+        # answer.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:

@@ -100,14 +100,15 @@ class ConverseServer:
         redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> ServerFake:
-        """Open a fake with its own URL that forwards its calls to Bedrock, live, and records them.
+        """Open a fake with its own URL that forwards its calls to the real Bedrock, and records them.
 
-        Calls are signed anew with this environment's credentials, as boto3 finds them, or sent with
-        AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL to use in place of Bedrock's in the `region` (default: the
-        environment's). `mode`, `match`, `pace` and `ignore` are as for the function `record`; `redaction` is the
-        set of replacements in the file. The file is rewritten after each call and when the fake closes; the recording
-        is kept however the test ends. Raises TransportError without credentials or a region, and ReplyError if the file
-        to replay does not exist, or if the file cannot be written; the message then names the file written instead.
+        Each call is signed again, with the credentials that boto3 finds in this environment, or sent with
+        AWS_BEARER_TOKEN_BEDROCK. `upstream` is a URL to use instead of Bedrock's URL in the `region` (default: the
+        environment's region). `mode`, `match`, `pace` and `ignore` have the same meaning as in the function `record`;
+        `redaction` is the set of replacements in the file. The file is rewritten after each call and when the fake
+        closes. The recording is kept even if the test fails. Raises TransportError without credentials or a region.
+        Raises ReplyError if the file to replay does not exist, or if the file cannot be written; the message then names
+        the file written instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
@@ -116,8 +117,8 @@ class ConverseServer:
         return fake
 
     def record_all(self, path: str | Path, **options: Unpack[Options]) -> RecordingFake:
-        """Like `record`, but at the server's own URL: every request that no other fake's URL matches is forwarded and
-        recorded.
+        """Do the same as `record`, but at the server's own URL: every request that no other fake's URL matches is
+        forwarded and recorded.
         """
         return self._recording_at("", {}, path, **options)
 

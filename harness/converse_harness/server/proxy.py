@@ -281,7 +281,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment variables of a ServerFake, with the service's region, by which clients choose models."""
+        """The variables of a ServerFake, but with the service's region, by which some clients choose models."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_REGION_NAME"), region) if region else {}
         return {**super().environ, **regions}

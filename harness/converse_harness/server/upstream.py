@@ -90,7 +90,7 @@ class UpstreamAnswer:
         closing the connection would not wake this thread.
         """
         if self._wire is not None:
-            with suppress(OSError):  # the other end has closed it already
+            with suppress(OSError):  # the other end has already closed the connection
                 self._wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class Upstream:
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises ValueError if the port is no number
+        _ = parts.port  # raises ValueError if the port is not a number
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:

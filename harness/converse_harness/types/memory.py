@@ -261,7 +261,7 @@ InjectionFormat: TypeAlias = Callable[[InjectionFormatContext], str] | Injection
 
 
 class MemoryInjectionConfig(InjectionConfig, total=False):
-    """Settings for the injection: when, at most how many entries (5 if not given), the search query, and the format."""
+    """Settings for the injection: its condition, the maximum number of entries (default: 5), the query, the format."""
 
     max_entries: int
     query: InjectionQuery

@@ -25,7 +25,8 @@ Break = Callable[[Any, Any], Iterable[Any]]
 """Function that takes a keyword's value in a schema, and a valid value. It returns replacements that may be invalid."""
 
 _FAR: Final = 10_000
-"""A maxItems, maxLength or maxProperties that is not below this number is not broken: the value would be too large."""
+"""A maxItems, maxLength or maxProperties of this number or more is never broken, because the value would be too large.
+"""
 
 _T = TypeVar("_T")
 
@@ -156,7 +157,8 @@ def _replaced(value: Any, path: Path, other: Any) -> Any:
 def _samples() -> Iterator[Any]:
     """Yield sample values of each JSON type.
 
-    True is one, because `isinstance(True, int)` and `True == 1` hold: code that checks for an integer so accepts it.
+    One of the values is True: since `isinstance(True, int)` and `True == 1` hold, code that expects an integer accepts
+    it.
     """
     yield from (None, False, True, 0, 0.5, "", [], {})
 

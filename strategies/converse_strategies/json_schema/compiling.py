@@ -111,7 +111,8 @@ class Compiler:
             forms = _product(node, forms, self._forms_of(each))
         if "anyOf" in node.keywords:
             branches = node.children("anyOf")
-            # pydantic writes a Decimal as a number or any string, but takes only a string that is a number.
+            # For a Decimal, pydantic's schema allows a number or any string, but pydantic accepts only a numeric
+            # string.
             as_text = self._texts is None and any(each.keywords.get("type") == "number" for each in branches)
             either = [
                 form.merged(Plain((NUMERAL,))) if as_text and each.keywords == {"type": "string"} else form

@@ -149,7 +149,7 @@ ANNOTATIONS: Final = frozenset(
 )
 """Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too.
 
-`nullable` is OpenAPI's and no keyword of JSON Schema: no null is drawn for it, so values are right for readers of both.
+`nullable` is a keyword of OpenAPI, not of JSON Schema. No null is drawn for it, so the values are valid in both.
 """
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})

@@ -15,7 +15,7 @@ _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
 """The largest number of entries in each list of a policy.
 
-A trace has many lists, and short lists show the same problems.
+A trace has many lists, and short lists are enough to reveal problems.
 """
 
 

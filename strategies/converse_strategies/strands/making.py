@@ -24,7 +24,7 @@ INDEXES: Final = st.integers(0, 9)
 def some(texts: Texts | None) -> Texts:
     """Return `texts`, or a strategy for any texts if `texts` is None.
 
-    If `texts` is no strategy, the result raises InvalidArgument when drawn.
+    If `texts` is not a strategy, the result raises InvalidArgument when drawn.
     """
     if texts is None:
         return leaves.texts()
@@ -55,7 +55,7 @@ def either(**values: st.SearchStrategy[Any]) -> Values:
 
 
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Values of a strategy, or None. None shrinks to one of the values."""
+    """Values of a strategy, or None; None shrinks to one of the values."""
     return st.one_of(values, st.none())
 
 

@@ -1,6 +1,7 @@
 """Chaos: after the last test, tests that passed run again with one fault in one of their own replies.
 
-`Chaos` has the hooks, and is registered by `--converse-chaos` alone. It decides no test's outcome.
+The class `Chaos` has the hooks; only the option `--converse-chaos` registers them. Reruns do not change the outcome of
+any test.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OUTPUT: Final = "converse_chaos"
 
 
 class Chaos:
-    """The hooks of `--converse-chaos`. `value` is what follows the option. Raises UsageError for an unknown value."""
+    """The hooks of `--converse-chaos`. `value` is the value of this option. Raises UsageError for an invalid value."""
 
     def __init__(self, config: pytest.Config, value: str) -> None:
         self._config = config
@@ -40,7 +41,7 @@ class Chaos:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Rerun tests after the last one, on each worker of xdist its own."""
+        """Rerun tests after the last test; with xdist, each worker reruns its own tests."""
         result = yield
         if self._passed.replies:
             self._begin_round(session)
@@ -80,7 +81,7 @@ class Chaos:
         self._passed.close()
 
     def _run_plain(self, item: pytest.Item) -> Rerun | None:
-        """Run a test once more without damage; None if it is not repeatable."""
+        """Run a test once more without a fault; return None if the test is not repeatable."""
         run = self._passed.run_plain(item)
         if isinstance(run, str):
             self._results.unrepeatable[item.nodeid] = run
@@ -100,7 +101,7 @@ class Chaos:
 
         run = self._passed.run_changed(item, Watch(replace, mends=True), plain)
         if run.watch.first is None:
-            return  # the call did not come this time
+            return  # the rerun did not make this call
         verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._passed.replies[item.nodeid][: target.number - 1]]
         self._results.tried.append(
@@ -132,5 +133,5 @@ class Chaos:
             self._results.add(told)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what became of the damaged replies."""
+        """Print the results of the reruns."""
         print_summary(terminalreporter, self._results, self._value)

@@ -1,4 +1,4 @@
-"""Damage: the faults of a bad day, by the names of faults and cases, and a reply with one of them."""
+"""Damage: faults as they occur on a bad day, under the names of faults and cases, and replies with such a fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
 SOCKETS: Final[tuple[Transport, ...]] = ("server", "asgi")
-"""The transports of which we do not know the client's read timeout."""
+"""The transports that do not reveal the client's read timeout."""
 
 PATIENCE: Final = 5.0
 """How many seconds an answer over a socket stalls. A client that still waits then counts as hung."""
@@ -23,9 +23,9 @@ PATIENCE: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A fault of a bad day: its name, a sentence of what came, and the function that gives a reply the fault.
+    """A fault as on a bad day: its name, a sentence that describes it, and the function that adds it to a reply.
 
-    `operations` are those whose answers can have the fault. `ignorable`: a client may go on as if nothing were wrong.
+    The answers of these `operations` can have the fault. `ignorable`: a client may continue as if nothing were wrong.
     """
 
     name: str
@@ -64,7 +64,7 @@ MAY_BE_IGNORED: Final = frozenset(
         *("delta_without_member", "delta_of_two_members", "reasoning_without_member"),
     )
 )
-"""Faults after which a client may go on with what it read, as the catalogue of cases has it."""
+"""Faults after which a client may continue with the part that it read, according to the catalogue of cases."""
 
 _USUAL: Final = (
     _breach("no_message_stop", "the answer broke off before its end"),
@@ -93,7 +93,7 @@ _USUAL: Final = (
 )
 
 USUAL: Final[Mapping[str, Damage]] = {each.name: each for each in _USUAL}
-"""The faults that are tried unless names are given, most telling first."""
+"""The faults that are tried if the option names none; those that reveal most problems come first."""
 
 DAMAGES: Final[Mapping[str, Damage]] = {
     **USUAL,
@@ -107,7 +107,7 @@ DAMAGES: Final[Mapping[str, Damage]] = {
 
 
 def is_sound(answer: Reply) -> bool:
-    """Whether a reply is a whole answer without a fault, an error or a recorded break of its own."""
+    """Whether a reply is a whole answer, without a fault, an error, or a break that was recorded with it."""
     whole = isinstance(answer.body, MessageBody | EventsBody) and answer.failure is None and not answer.placements
     return whole and (answer.recorded is None or not answer.recorded.partial)
 
@@ -129,7 +129,7 @@ def damaged(answer: Reply, name: str, operation: str, transport: Transport | Non
 
 
 def kind_of(answer: Reply) -> str:
-    """The kind of a reply, by the first block that is not text: "tool_use", "reasoning", "text" for example."""
+    """Return the kind of a reply: the kind of its first block that is not text, for example "tool_use", or "text"."""
     match answer.body:
         case MessageBody(content):
             kinds = [next(iter(block), "text") for block in content]

@@ -15,12 +15,12 @@ from converse_harness.plugin.chaos.damage import DAMAGES, USUAL
 _SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 _BUDGET: Final = 60.0
-"""Seconds of reruns, unless the option has another number; each worker of xdist has them for itself."""
+"""Seconds of reruns if the option has no number; each worker of xdist may use this number of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChaosOptions:
-    """What a run of chaos tries: seconds, folders or files of tests (none: all tests), and names of faults."""
+    """The options of a chaos run: seconds, folders or files of tests (none: all tests), and names of faults."""
 
     seconds: float = _BUDGET
     paths: tuple[Path, ...] = ()
@@ -32,7 +32,7 @@ class ChaosOptions:
 
 
 def read_options(value: str, start: Path) -> ChaosOptions:
-    """Read the option's value; paths are relative to `start`. Raises UsageError for a part that is none of the three.
+    """Read the option's value; paths are relative to `start`. Raises UsageError for any other part.
 
     >>> read_options("5s,reset", Path()).seconds
     5.0

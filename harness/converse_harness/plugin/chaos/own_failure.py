@@ -1,4 +1,4 @@
-"""Whether an exception is the test's own assertion, and whether that assertion reads calls."""
+"""Decide whether an exception is a failed assertion of the test itself, and whether this assertion reads calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CALLS: Final = frozenset(
 """The attributes that read or count the calls of a fake or of a mock."""
 
 _ACCIDENTS: Final = (LookupError, AttributeError, TypeError, ValueError)
-"""What a test raises that takes apart a result of another form than it expects; ValueError if it unpacks too many."""
+"""Exceptions of a test that unpacks a result of an unexpected form; ValueError comes from unpacking too many values."""
 
 _ERROR_WORDS: Final = re.compile(
     r"\w*(?:error|exception)\w*|fail\w*|time[ds]?[ -]?out|throttl\w*|unavailable|incomplete|interrupted|truncated",
@@ -32,7 +32,7 @@ _ERROR_WORDS: Final = re.compile(
 
 
 def whole(error: BaseException) -> BaseException:
-    """The only exception in a group of exceptions; a group with several is returned as it is."""
+    """Return the only exception in a group of exceptions; return a group with several exceptions unchanged."""
     inner: tuple[BaseException, ...]
     while len(inner := getattr(error, "exceptions", ())) == 1:
         error = inner[0]
@@ -40,11 +40,11 @@ def whole(error: BaseException) -> BaseException:
 
 
 def own_line(error: BaseException, test_file: Path, function: str) -> tuple[str, int] | None:
-    """Return file and line of the test's own code that failed; None if the error is not the test's own.
+    """Return the file and line of the failed code if it is the test's own; None if the error comes from other code.
 
-    An assertion or `pytest.fail` is the test's own if it stands in the test's file, or in a module whose assertions
-    pytest rewrites: conftest.py, and test helpers. So is an accident such as IndexError in the test function itself,
-    which takes the result apart. Frames of pytest and unittest, which raise for the test, are passed over.
+    An assertion or `pytest.fail` is the test's own if it is in the test's file, or in a module whose assertions pytest
+    rewrites: conftest.py and test helpers. An accident such as IndexError is the test's own if the test function itself
+    raised it while it unpacked the result. Frames of pytest and unittest that raise for the test are ignored.
     """
     frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _of_framework(frame)]
     if not frames:
@@ -66,8 +66,8 @@ def _of_framework(frame: FrameType) -> bool:
 def reads_calls(line: tuple[str, int]) -> bool:
     """Whether the statement in this line reads calls, as `assert len(converse.calls) == 2` does.
 
-    The calls of a fake, and of a mock, have other numbers once something was asked again. Names to which calls were
-    assigned count as well.
+    A fake or mock counts more calls if the code under test repeats a request. Names to which calls were assigned count
+    as calls too.
     """
     statement = _statement(*line)
     if statement is None:
@@ -89,9 +89,9 @@ def _mentions_calls(tree: ast.AST) -> bool:
 
 
 def names_an_error(error: BaseException, line: tuple[str, int]) -> bool:
-    """Whether a failed assertion shows an error by its words, which the statement itself does not contain.
+    """Whether a failed assertion shows the text of an error that the assertion's own source does not contain.
 
-    The code under test then gave the error as its result, for example `assert 'failed: ThrottlingException' == 'Hi'`.
+    An example is `assert 'failed: ThrottlingException' == 'Hi'`: the code under test returned an error as its result.
     """
     source = _source_of(*line).lower()
     return any(word.lower() not in source for word in _ERROR_WORDS.findall(_values(error)))

@@ -1,4 +1,4 @@
-"""The line of code that scripts a damaged reply, to paste into a test."""
+"""Make the line of code that scripts a damaged reply, for users to paste into a test."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
 
 _LONGEST: Final = 200
-"""Characters of a value in the line; a longer one is shown as `...`, and has to be filled in."""
+"""Maximum length of a value in the line. A longer value is shown as `...`, and the user must fill it in."""
 
 
 _MESSAGE_LAST: Final = ("error", "fails_after")
-"""The functions whose last argument is a message; chaos has the usual one, which is their default."""
+"""The functions whose last argument is a message. Chaos always uses the default message, so the argument is left out.
+"""
 
 
 def code_of(answer: Reply) -> str:
@@ -26,7 +27,7 @@ def code_of(answer: Reply) -> str:
 
 
 def script_of(before: Sequence[Reply], damaged: Reply) -> str:
-    """Return the line that scripts the damaged reply after those that came before it."""
+    """Return the line that scripts the damaged reply after the replies `before`."""
     return f"converse.script({', '.join(map(code_of, (*before, damaged)))})"
 
 

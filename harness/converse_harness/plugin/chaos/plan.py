@@ -1,4 +1,4 @@
-"""Plan: the pairs (reply of a test, fault) in the order in which they are tried, those least alike first."""
+"""Plan the order in which the pairs (reply of a test, fault) are tried: pairs that resemble earlier pairs come late."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from converse_harness.plugin.passed import OwnReply
 
 _BEFORE_ANY_BYTE = ("throttled", "internal_server_error", "throttle_first_frame", "empty_200")
-"""The faults that a client meets even if it reads only the beginning of an answer."""
+"""The faults that affect even a client that reads only the beginning of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DamagePair:
-    """A reply of a test, and the fault that it gets in a rerun. `test` is the position of the test in the session."""
+    """A reply of a test, and the fault for this reply in a rerun. `test` is the position of the test in the session."""
 
     test: int
     planned: OwnReply
@@ -27,11 +27,11 @@ class DamagePair:
 
 
 def plan(tests: Iterable[tuple[int, str, Sequence[OwnReply]]], names: Sequence[str], seed: str) -> list[DamagePair]:
-    """Return all pairs of the tests (position, node id, replies), those least alike first.
+    """Return all pairs of the tests (position, node id, replies). Pairs that resemble earlier pairs come late.
 
-    A first wave has each combination of fault, kind of reply and operation once, a second wave once more, and so on.
-    Which test stands for a combination depends on the seed alone. In a wave, tests are in their own order, so that
-    fixtures of wider scopes are built seldom. Pairs are left out whose reply cannot have the fault.
+    The first wave has one pair for each combination of fault, kind of reply and operation; each later wave has one
+    more. Only the seed decides which test represents a combination. Within a wave, tests keep their order, so that
+    fixtures of wider scopes are seldom set up again. Pairs are left out if the reply cannot have the fault.
     """
     drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
     for position, nodeid, replies in tests:

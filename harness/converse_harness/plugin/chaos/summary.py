@@ -1,4 +1,4 @@
-"""What a run of chaos prints at its end."""
+"""The summary that a chaos run prints at its end."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     import pytest
 
 _ALIKE: Final = 3
-"""How many reruns with the same fault and the same verdict are listed; `-v` lists all reruns."""
+"""The maximum number of listed reruns with the same fault and the same verdict; `-v` lists all reruns."""
 
 _WIDEST: Final = max(len(each.word) for each in Survival)
 
 _TESTS: Final = 5
-"""How many tests that are not repeatable are named."""
+"""The maximum number of unrepeatable tests whose names are printed."""
 
 
 @dataclass(slots=True)
 class JudgedRerun:
     """One rerun with a damaged reply: the test, the number of the reply, the fault, the verdict and its reason.
 
-    `came` is a sentence of what came, `script` the line to paste, `asleep` the seconds that the rerun slept more
-    than the test alone.
+    `came` is a sentence that describes the damage, `script` is the line to paste. `asleep` is the number of seconds
+    that the rerun slept beyond those of the run without damage.
     """
 
     test: str
@@ -63,7 +63,7 @@ class ChaosResults:
 
     @property
     def bad(self) -> list[JudgedRerun]:
-        """The reruns whose verdict is listed, worst first; within a verdict, first one for each fault and test file."""
+        """The reruns with a listed verdict, worst first; for each verdict, one per fault and test file comes first."""
         order = [each.word for each in LISTED]
         found = [each for each in self.tried if each.verdict in order]
         found.sort(key=lambda each: (order.index(each.verdict), each.test, each.reply, each.fault))
@@ -113,7 +113,7 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
 
 
 def _told(each: JudgedRerun) -> list[str]:
-    """The lines about one rerun: what came and what became of it, and the line to paste."""
+    """Return the lines about one rerun: the damage, the result, and the line to paste."""
     between = ", and " if each.verdict == Survival.NOT_NOTICED.word else "; "
     what = f"{each.test}   reply {each.reply}  {each.fault}: {each.came}{between}{each.why}{_asleep(each)}"
     return [f"{_heading(each.verdict)} {what}", f"   try it     {each.script}"]
@@ -124,7 +124,7 @@ def _asleep(each: JudgedRerun) -> str:
 
 
 def _heading(verdict: str) -> str:
-    """The verdict's first two words, in capitals and as wide as a column."""
+    """Return the first two words of the verdict, in capitals, padded to the width of a column."""
     return f"{' '.join(verdict.split()[:2]).upper():<13}"
 
 

@@ -1,4 +1,4 @@
-"""Verdict: what a test made of a damaged reply, from a run without the damage and a run with it."""
+"""Judge how a test handled a damaged reply, by comparing a run without the damage with a run with the damage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Survival(Enum):
-    """What became of a test with a damaged reply, worst first: the words of the summary, and what they mean."""
+    """The results of a test with a damaged reply, worst first: the words of the summary, with their meanings."""
 
     HUNG = "hung", "the code waits for ever"
     NOT_NOTICED = "not noticed", "the test passed, no request was sent again, and no error or log line shows the fault"
@@ -37,11 +37,11 @@ class Survival(Enum):
 
 
 LISTED = (Survival.HUNG, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
-"""The verdicts that are listed one by one, and that fail a strict run."""
+"""The verdicts that are listed one by one and that make a strict run fail."""
 
 
 def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Survival, str]:
-    """Return the verdict on a rerun of a test with one damaged reply, and a clause that says what happened.
+    """Return the verdict on a rerun of a test with one damaged reply, and a clause that describes the events.
 
     `plain` is the rerun of the same test without damage.
     """
@@ -81,14 +81,14 @@ def _waited(run: Rerun) -> str:
 
 
 def hangs(run: Rerun) -> bool:
-    """Whether the code under test would wait for ever: it was stopped, or waits for a stalled answer without limit."""
+    """Whether the tested code would wait for ever: it was stopped, or waits for a stalled answer without a limit."""
     first = run.watch.first
     if run.stopped or first is None:
         return run.stopped
     taken = first.call.answered.taken
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
     stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
-    waited = _longest_pause(taken.times) >= PATIENCE * 0.9  # clocks differ
+    waited = _longest_pause(taken.times) >= PATIENCE * 0.9  # two clocks may differ slightly
     return taken.endless or (stalls and sent_slowly and waited)
 
 
@@ -97,7 +97,7 @@ def _longest_pause(moments: Iterable[float]) -> float:
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
-    """Whether a later request has a tool result of status "error" although no request of the run without damage has."""
+    """Whether a later request has a tool result of status "error", but no request of the run without damage has one."""
     before = [seen.call for seen in plain.watch.replies]
     return _has_tool_error(run.watch.later) and not _has_tool_error(before)
 

@@ -97,7 +97,7 @@ class ControlApi:
             for part in scripting:
                 part.apply(fake)
         except BaseException:
-            fake.close()  # nobody has its id
+            fake.close()  # no fake has this id
             raise
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
@@ -110,7 +110,7 @@ class ControlApi:
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Close a fake, and report the problems that must fail the test; unused replies unless it `failed` already."""
+        """Close a fake, and report the problems that must fail the test; omit unused replies if it `failed` already."""
         fake, failed = self._fake(id), _failed(request)
         fake.close()
         failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
@@ -255,7 +255,7 @@ def _asked_for(request: Request, calls: Calls) -> Calls:
 
 
 def _failed(request: Request) -> bool:
-    """Return whether the query says that the test failed already. Raises ControlRefused."""
+    """Return whether the query states that the test has already failed. Raises ControlRefused."""
     given = _query(request, ["failed"])
     value = given.get("failed", "false")
     if value not in ("true", "false"):

@@ -19,7 +19,7 @@ from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, came, known, under
 
 _NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
-"""The closed lists of names."""
+"""The types in the module `literals`; each is a closed list of names."""
 
 _HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
 """Parameters that the control API does not offer."""
@@ -79,7 +79,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 def _options(hint: Any) -> list[Any]:
     """Return the alternatives of a type: the members of a union, also inside it, and the values of a Literal."""
     if hint in _NAMES:
-        return [str]  # the function refuses an unknown name, in its own words
+        return [str]  # for an unknown name, the function's own error is clearer
     if is_typeddict(hint):
         return [Mapping[str, object]]
     if get_origin(hint) not in (Union, UnionType, Literal):
@@ -89,7 +89,7 @@ def _options(hint: Any) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """The JSON form of a Python type. `called` is the form's name in messages; `fits` tests a JSON value.
+    """The JSON form of a Python type. `called` is the form's name in messages; `fits` checks a JSON value.
 
     `read`, if any, converts a JSON value; its parameters are the value, the type's arguments and the path.
     """

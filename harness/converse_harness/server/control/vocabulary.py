@@ -36,7 +36,7 @@ arguments.
 
 
 Made = Reply | Improvised
-"""What a reply in JSON becomes."""
+"""The result of reading a reply in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Word:
     shape: str | None = None
     places: Mapping[str, str] = field(default_factory=dict[str, str])
     changed_by: Sequence[str] | None = None
-    """The names of the MODIFIERS that may stand beside the member; None is all of them."""
+    """The names of the MODIFIERS that may stand beside the member; None stands for all of them."""
     items: str = ""
-    """What each item of the member's list is, in messages, where a name or a list of one or two items is allowed."""
+    """Text for messages: the requirement for an item of a list whose items are names or lists of one or two items."""
 
     @property
     def beside(self) -> list[str]:
@@ -78,7 +78,7 @@ def _reasoning(
     pieces: Sequence[str] | None = None,
     usage: Mapping[str, object] | None = None,
 ) -> Reply:
-    """`reply.reasoning`, with the reply that follows in JSON."""
+    """Call `reply.reasoning`; the reply that follows the reasoning is written in JSON."""
     following: Any = then
     if isinstance(then, Mapping):
         try:
@@ -89,7 +89,7 @@ def _reasoning(
 
 
 def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool = True) -> Reply:
-    """`reply.response`, with blobs in base64 as in all JSON."""
+    """Call `reply.response`; blobs are written in base64, as everywhere in JSON."""
     given: Any = response.get("stream", response) if isinstance(response, Mapping) else response
     if is_array(given):
         return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
@@ -168,7 +168,7 @@ def members(word: str) -> list[str]:
 
 
 def read_reply(value: object, path: str) -> Made:
-    """Convert a JSON value to a Reply, or to an improvised one. Raises ControlRefused with the path of the mistake."""
+    """Convert a JSON value to a Reply or an Improvised. Raises ControlRefused with the path of the mistake."""
     given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
@@ -308,7 +308,7 @@ class ScriptPart(NamedTuple):
 
     def apply(self, fake: Fake) -> None:
         """Add these replies to a fake's script."""
-        when: Any = fake.when  # the condition decides which overload it is
+        when: Any = fake.when  # the condition decides which overload applies
         scripted = when(**self.condition) if self.condition else fake
         if self.replies:
             scripted.script(*self.replies)
@@ -349,7 +349,7 @@ def _when(value: object, path: str) -> ScriptPart:
 
 
 def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> ScriptPart:
-    """Read the answers beside a condition, and try them in a queue of their own, so that `apply` raises nothing."""
+    """Read the answers of a part, and first add them to a temporary queue, so that `apply` raises no error later."""
     replies, always = _answers(given, path)
     try:
         queue = Queue(path, Condition(**condition) if condition else None)

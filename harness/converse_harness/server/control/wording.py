@@ -1,4 +1,4 @@
-"""Texts that were written for Python, in the words of JSON."""
+"""Convert texts with Python's notation to JSON's notation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def argument_in_json(text: str, first: str, *, beside: bool) -> str:
 
 
 def pair_in_json(text: str, first: str, second: str) -> str:
-    """Return a text that begins with a member and its one or two arguments as the text of the argument that is wrong.
+    """Return an error text that begins with the wrong argument, in place of a member with one or two arguments.
 
     >>> pair_in_json('fails_after is [1, "throttled"]: it is no exception.', "events", "exception")
     'fails_after.exception is "throttled": it is no exception.'
@@ -62,7 +62,7 @@ _TYPES: Final = {
     "a bool": "true or false",
     "bytes": "a string in base64",
 }
-"""Types of Python as messages name them -> the same in JSON."""
+"""Python types, as messages name them -> their names in JSON."""
 
 _WRONG_TYPE: Final = re.compile(
     rf"is (?P<value>.*?)(?: \((?:str|int|float|bool|dict|list|NoneType)\))?(?P<must>[;:] it must be )"
@@ -71,7 +71,7 @@ _WRONG_TYPE: Final = re.compile(
 
 
 def types_in_json(text: str) -> str:
-    """Return an error text in which a wrong value and the type that it must have are written as in JSON."""
+    """Return an error text with the wrong value and the required type in JSON's notation."""
     return _WRONG_TYPE.sub(
         lambda found: f"is {_value(found['value'])}{found['must']}{_TYPES[found['type']]}", text, count=1
     )
@@ -83,7 +83,7 @@ def setting_in_json(text: str) -> str:
 
 
 def _value(written: str) -> str:
-    """Return a literal of Python as JSON, and anything else as it is."""
+    """Return a Python literal as JSON, and any other text unchanged."""
     pattern = written.removeprefix("regex ")
     if written.startswith("<Reply "):
         return written[len("<Reply ") : -1]
@@ -104,4 +104,4 @@ NOT_OVER_HTTP: Final[Mapping[str, str]] = {
         'instance "http://192.0.2.1"'
     ),
 }
-"""The functions of `reply` that the control API does not offer, and what to do in their place."""
+"""The functions of `reply` that the control API does not offer -> what to use instead."""
