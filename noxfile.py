@@ -42,6 +42,7 @@ UNPINNED = (
     "aiobotocore",
     "plugins",
     "ministack",
+    "site",
     "smithy",
 )
 """The sessions that take releases of other projects without an exact version."""
@@ -138,8 +139,8 @@ def lint(session: nox.Session) -> None:
 def typing(session: nox.Session) -> None:
     """Both type checkers on the project, and on what a user writes with it."""
     # pyright needs node; its extra brings one that installs like any other package. The pinned suites need trio.
-    packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-pyyaml", *LITELLM, *NEIGHBOURS)
-    install(session, *packages, extra="[test]")
+    packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-docutils", "types-pyyaml", *LITELLM, *NEIGHBOURS)
+    install(session, *packages, extra="[docs,test]")
     session.run("mypy")
     session.run("pyright", "--pythonpath", f"{session.bin}/python")
     session.run("python", "tests/typing/check.py")
@@ -390,5 +391,6 @@ def bench(session: nox.Session) -> None:
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
 shared |= {"install": install, "node_is_there": node_is_there, "pinned": pinned}
-for folder in ("tests/clients/differential_", "tests/clients/pinned/notebook/", "tests/tool_schemas/"):
+pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook"))
+for folder in (*pinned_sessions, "tests/clients/differential_", "tests/tool_schemas/", "docs/_site/"):
     runpy.run_path(f"{folder}session.py", shared)

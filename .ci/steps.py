@@ -31,6 +31,8 @@ MAY_SKIP = ("floor",)
 """The oldest botocore lacks shapes that some tests are about."""
 
 VERSIONS = ("3.11", "3.12", "3.13")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The commands that tests/clients/pinned/browser/ looks for."""
 README = ("demo", "readme")
 """The README's two commands, in its order."""
 
@@ -113,6 +115,18 @@ def in_fresh_environment(python: str, folder: Path, command: str) -> str:
     return f"unset CI; {python} -m venv {folder}; source {folder}/bin/activate; {command}"
 
 
+def chromium() -> tuple[str, str]:
+    """The command that installs Chromium, or nothing where there is one; and what is missing where it cannot."""
+    if any(map(shutil.which, CHROMIUM)):
+        return "", ""
+    release = Path("/etc/os-release")
+    debian = release.exists() and "ID=debian" in release.read_text(encoding="utf-8").splitlines()
+    if not (debian and os.geteuid() == 0 and shutil.which("apt-get")):
+        return "", "Chromium"
+    quiet = "DEBIAN_FRONTEND=noninteractive apt-get -qq"
+    return f"{{ {quiet} update && {quiet} install --no-install-recommends chromium; }} >/dev/null;", ""
+
+
 def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
     """All steps by name: the README's first, then the longest first."""
     pythons = dict(version_and_path.split("=", 1) for version_and_path in arguments.python)
@@ -120,11 +134,13 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
     nox = f"{work}/nox/bin/nox --envdir {work}/sessions --error-on-missing-interpreters --non-interactive"
     node = "" if all(map(shutil.which, ("node", "npm"))) else "Node.js 20 or newer with npm"
 
-    def session(name: str, version: str = newest, *, lacks: str = "") -> Step:
+    installs, no_chromium = chromium()
+
+    def session(name: str, version: str = newest, *, first: str = "", lacks: str = "") -> Step:
         if version not in pythons:
             return Step(name, "", lacks=f"Python {version}")
         path = f"PATH={Path(pythons[version]).parent}:$PATH"
-        return Step(name, f"{path} {nox} --session {name}", lacks=lacks)
+        return Step(name, f"{first} {path} {nox} --session {name}".lstrip(), lacks=lacks)
 
     found = [
         Step("demo", in_fresh_environment(pythons[oldest], work / "demo", arguments.demo)),
@@ -140,7 +156,8 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
         session("javascript", lacks=node),
         session("smithy", "3.12"),
-        *map(session, ("ministack", "lint", "dist")),
+        session("browser", first=installs, lacks=no_chromium),
+        *map(session, ("ministack", "site", "lint", "dist")),
     ]
     return {step.name: step for step in found}
 

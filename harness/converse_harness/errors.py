@@ -22,6 +22,13 @@ class ConverseHarnessError(Exception):
     """The base class of all exceptions that converse-harness raises.
 
     The message names Python functions and arguments; `in_json` is the same message with the control API's names.
+
+    >>> from converse_harness import ConverseHarnessError, reply
+    >>> try:
+    ...     reply.text("hi").times(0)
+    ... except ConverseHarnessError as error:
+    ...     type(error).__name__
+    'ReplyError'
     """
 
     def __init__(self, message: object = "", advice: Advice | None = None) -> None:
@@ -31,26 +38,63 @@ class ConverseHarnessError(Exception):
 
 
 class ReplyError(ConverseHarnessError, ValueError):
-    """A reply, script, marker or option is wrong. The error is raised at the line that defines it."""
+    """A reply, script, marker or option is wrong. The error is raised at the line that defines it.
+
+    >>> from converse_harness import reply
+    >>> reply.text("hi").paced(first=-1)
+    ReplyError: ...
+    """
 
 
 class StreamOrderError(ReplyError):
     """Stream events are in an order that ConverseStream never sends.
 
     The message names the event, and the events that would be legal in its place.
+
+    >>> from converse_harness import assemble
+    >>> assemble([{"messageStop": {"stopReason": "end_turn"}}])
+    StreamOrderError: events[0] is messageStop before any messageStart. Legal there: messageStart, an exception frame.
     """
 
 
 class DamagedData(ConverseHarnessError, ValueError):
-    """Bytes or a file violate their format."""
+    """Bytes or a file violate their format.
+
+    >>> import pathlib, tempfile
+    >>> from converse_harness import DamagedData, recording
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "hello.jsonl")
+    >>> _ = file.write_text("no JSON")
+    >>> try:
+    ...     recording(file)
+    ... except DamagedData as error:
+    ...     print("hello.jsonl:1" in str(error))
+    True
+    """
 
 
 class CallError(ConverseHarnessError, AssertionError):
-    """The client under test did something that the script does not allow. This error fails the test."""
+    """The client under test did something that the script does not allow. This error fails the test.
+
+    >>> from converse_harness import CallError, fake_converse, reply
+    >>> try:
+    ...     with fake_converse(reply.text("hi")):
+    ...         pass
+    ... except CallError as error:
+    ...     type(error).__name__
+    'UnusedReplies'
+    """
 
 
 class UnexpectedCall(CallError):
-    """A call arrived for which the script has no reply."""
+    """A call arrived for which the script has no reply.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse
+    >>> messages = [{"role": "user", "content": [{"text": "?"}]}]
+    >>> with fake_converse():
+    ...     boto3.client("bedrock-runtime").converse(modelId="m", messages=messages)
+    UnexpectedCall: call 1 has no reply left...
+    """
 
 
 class RefusedRequest(CallError):
@@ -59,6 +103,12 @@ class RefusedRequest(CallError):
     The message contains the rule, the path in the request, Bedrock's own message and the evidence. If the body is not
     JSON, or does not have the structure that AWS's model requires, the message contains the place and the values that
     are allowed there.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.text("hi")):
+    ...     boto3.client("bedrock-runtime").converse(modelId="m", messages=[{"role": "user", "content": []}])
+    RefusedRequest: ...
     """
 
 
@@ -66,11 +116,27 @@ class NotRefused(CallError):
     """No request in a block of `fake.refuses(...)` broke the rule, so Bedrock would have refused none of the requests.
 
     The message lists the requests that arrived instead.
+
+    >>> from converse_harness import fake_converse
+    >>> with fake_converse() as fake, fake.refuses("first_message_is_the_users"):
+    ...     pass
+    NotRefused: ...
     """
 
 
 class ChangedHistory(CallError):
-    """A request contains a changed version of an earlier answer. The message contains the old and the new text."""
+    """A request contains a changed version of an earlier answer. The message contains the old and the new text.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> messages = [{"role": "user", "content": [{"text": "?"}]}]
+    >>> with fake_converse(reply.text("It is 18 °C.").times(2), history="fail"):
+    ...     client = boto3.client("bedrock-runtime")
+    ...     message = client.converse(modelId="m", messages=messages)["output"]["message"]
+    ...     message["content"][0]["text"] = "It is 17 °C."
+    ...     client.converse(modelId="m", messages=[*messages, message, *messages])
+    ChangedHistory: ...
+    """
 
 
 class NotedCall(CallError):
@@ -86,15 +152,37 @@ class ConverseNoteWarning(UserWarning):
 
 
 class FakeNotOpenWarning(UserWarning):
-    """A test adds replies to a fake that is not open, so the fake answers no client."""
+    """A test adds replies to a fake that is not open, so the fake answers no client.
+
+    >>> import warnings
+    >>> from converse_harness import fake_converse, reply
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = fake_converse().script(reply.text("hi"))
+    >>> caught[0].category.__name__
+    'FakeNotOpenWarning'
+    """
 
 
 class UnusedReplies(CallError):
-    """The test ended with scripted replies that no call used, or with a `when` or `refuses` that had no effect."""
+    """The test ended with scripted replies that no call used, or with a `when` or `refuses` that had no effect.
+
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.text("hi")):
+    ...     pass
+    UnusedReplies: ...
+    """
 
 
 class BlockedConnection(CallError):
-    """While a fake was open, code tried to connect to a Bedrock host in a way that no open transport intercepts."""
+    """While a fake was open, code tried to connect to a Bedrock host in a way that no open transport intercepts.
+
+    >>> import urllib.request
+    >>> from converse_harness import fake_converse
+    >>> with fake_converse():
+    ...     urllib.request.urlopen("https://bedrock-runtime.us-east-1.amazonaws.com")
+    BlockedConnection: ...
+    """
 
 
 class TransportError(ConverseHarnessError):

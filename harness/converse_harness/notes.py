@@ -13,8 +13,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark about a call. `kind` is the subject of the remark, such as the name of a rule; `call` is the call's
-    number.
+    """A remark about a call. `kind` is its subject, such as the name of a rule; `call` is the call's number.
+
+    >>> Note("rule_name", "Bedrock may refuse this.", 1).text
+    'Bedrock may refuse this.'
     """
 
     kind: str

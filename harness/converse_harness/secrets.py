@@ -229,7 +229,8 @@ def mask(text: str, own: Collection[str] | None = None) -> str:
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
     text = _without(text, own_spans(text, own_secrets() if own is None else own))
-    for kind in KINDS:
+    # Most texts have no secret: one search for all kinds takes less than half of the time of a search for each.
+    for kind in KINDS if next(matches(text), None) is not None else ():
         text = _without(text, secret_spans(kind, text))
     return text
 
@@ -242,13 +243,15 @@ _MOST: Final = 256 * 1024
 """At most this number of bytes is decompressed."""
 
 
-def mask_encoded(text: str) -> str:
+def mask_encoded(text: str, own: Collection[str] | None = None) -> str:
     """Mask the secrets in a text; a run of base64 (also of gzip) that contains a secret is masked as a whole.
+
+    `own` are the secrets of this process, by default `own_secrets()`.
 
     >>> mask_encoded("the key: QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5")
     'the key: ***'
     """
-    own = own_secrets()
+    own = own_secrets() if own is None else own
     return mask(_ENCODED.sub(lambda found: MASK if _holds_secret(found[0], own) else found[0], text), own)
 
 

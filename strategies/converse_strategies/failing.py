@@ -136,7 +136,13 @@ def protocol_faults(
 
 @dataclass(frozen=True, slots=True)
 class FaultyReply:
-    """A reply with exactly one fault."""
+    """A reply with exactly one fault.
+
+    >>> from converse_harness import faults, reply
+    >>> case = FaultyReply(reply.text("hi").broken(faults.no_message_stop))
+    >>> case.placement.fault, case.unmodified
+    (faults.no_message_stop, <Reply text "hi">)
+    """
 
     reply: Reply
 

@@ -26,7 +26,13 @@ PLACES: Final = st.integers(0, 2**16)
 
 @dataclass(frozen=True)
 class HostileStream:
-    """A stream that ConverseStream never sends, with the fault in the stream and the position of the fault."""
+    """A stream that ConverseStream never sends, with the fault in the stream and the position of the fault.
+
+    >>> from converse_harness import chunk, faults
+    >>> events = chunk({"role": "assistant", "content": [{"text": "hi"}]})
+    >>> HostileStream(events[1:], faults.no_message_start, 0).fault
+    faults.no_message_start
+    """
 
     events: list[Event]
     fault: OrderFault

@@ -287,6 +287,10 @@ def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
 
     `formats` are some of AWS's AudioFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for a value that the installed botocore lacks; an old botocore has no AudioBlock at all.
+
+    >>> from hypothesis import find
+    >>> find(audios(formats=["wav"]), lambda audio: True)["source"]["bytes"][:4]
+    b'RIFF'
     """
     return _draw_file(draw, "audios", "Audio", formats, sources)
 

@@ -14,7 +14,7 @@ from converse_strategies import leaves
 from converse_strategies.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
 from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 from converse_strategies.media import audios, documents, images, videos
-from converse_strategies.tools import tool_results, tool_uses
+from converse_strategies.tools import cache_points, tool_results, tool_uses
 
 MAX_DOCUMENTS: Final = 5
 MAX_IMAGES: Final = 20
@@ -63,21 +63,42 @@ def messages(
 
 
 class Used:
-    """State that all messages of one request share: the document names, and the number of blocks of each kind."""
+    """State that all messages of one request share: the document names, the number of blocks of each kind, and whether
+    a cache point of five minutes came.
+    """
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
         self.counts = Counter[str]()
+        self.caches_briefly = False
 
     def has_room(self, block: Block) -> bool:
-        """Count a block, and give a document a unique name. Return False if the request has too many such blocks."""
+        """Count a block, give a document a unique name, and shorten a cache point that would outlive an earlier one.
+
+        Return False if the request has too many such blocks.
+        """
         kind = next(iter(block))
         self.counts[kind] += 1
         if self.counts[kind] > _LIMITS.get(kind, inf):
             return False
+        if kind == "cachePoint":
+            self.caches_briefly = shorten(block[kind], self.caches_briefly)
         if kind == "document":
             block[kind]["name"] = leaves.distinct(str(block[kind]["name"]), self.documents, 200)
         return True
+
+
+def shorten(point: dict[str, Any], briefly: bool) -> bool:
+    """Remove the lifetime of one hour from a cache point after one of five minutes, which is the default.
+
+    `briefly` is whether there was one of five minutes. Return whether there is one now.
+    """
+    if briefly and point.get("ttl", _BRIEF) != _BRIEF:
+        del point["ttl"]
+    return briefly or point.get("ttl", _BRIEF) == _BRIEF
+
+
+_BRIEF: Final = "5m"
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
@@ -131,7 +152,7 @@ _USER: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
     "text": lambda texts: texts,
     "image": lambda texts: images(),
     "document": lambda texts: documents(),
-    "cachePoint": lambda texts: leaves.CACHE_POINTS,
+    "cachePoint": lambda texts: cache_points(),
     "guardContent": _guard_contents,
     "searchResult": _search_results,
     "video": lambda texts: videos(),

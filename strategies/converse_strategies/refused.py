@@ -23,6 +23,11 @@ class Refused(NamedTuple):
     `request` has the keyword arguments of boto3's `converse` or `converse_stream`; `operation` is Converse or
     ConverseStream; `rule` is the name of the broken rule, `message` Bedrock's message. `unmodified` is the request
     before the rule was broken, which Bedrock accepts.
+
+    >>> sound = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+    >>> broken = {"modelId": "m", "messages": [{"role": "assistant", "content": [{"text": "hi"}]}]}
+    >>> Refused(broken, "Converse", "first_message_is_the_users", "A conversation must start with ...", sound).rule
+    'first_message_is_the_users'
     """
 
     request: Json

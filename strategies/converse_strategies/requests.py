@@ -19,7 +19,7 @@ from converse_strategies import leaves, metadata, shapes
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
 from converse_strategies.json_schema import json_schemas
 from converse_strategies.leaves import Json, Texts, cached, composite
-from converse_strategies.message import MAX_CACHE_POINTS, conversations, kinds_of_conversations
+from converse_strategies.message import MAX_CACHE_POINTS, conversations, kinds_of_conversations, shorten
 from converse_strategies.tools import tool_configs as any_tool_configs
 
 _Member = Callable[[Texts | None], st.SearchStrategy[Any]]
@@ -160,16 +160,24 @@ def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 
 
 def _limit_cache_points(request: Json) -> None:
-    """Remove cache points of tools and system prompts beyond the limit of a request."""
-    left = MAX_CACHE_POINTS - sum("cachePoint" in block for each in request["messages"] for block in each["content"])
+    """Remove cache points of tools and system prompts beyond the limit of a request.
+
+    No cache point lasts longer than one before it; tools come before system prompts, and these before messages.
+    """
+    points = [block["cachePoint"] for each in request["messages"] for block in each["content"] if "cachePoint" in block]
+    left = MAX_CACHE_POINTS - len(points)
+    briefly = False
     for holder, name in ((request.get("toolConfig", {}), "tools"), (request, "system")):
         kept: list[Json] = []
         for item in holder.get(name, ()):
             left -= "cachePoint" in item
             if "cachePoint" not in item or left >= 0:
                 kept.append(item)
+                briefly = shorten(item["cachePoint"], briefly) if "cachePoint" in item else briefly
         if kept:
             holder[name] = kept
+    for point in points:
+        briefly = shorten(point, briefly)
 
 
 _FIELD_PATHS: Final = st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)

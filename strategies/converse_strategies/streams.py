@@ -66,7 +66,14 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`."""
+    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`.
+
+    >>> from converse_harness import assemble, chunk
+    >>> message = {"role": "assistant", "content": [{"text": "hi"}]}
+    >>> case = ChunkedMessage(message, chunk(message))
+    >>> assemble(case.events).message == case.message
+    True
+    """
 
     message: dict[str, Any]
     events: list[Event]

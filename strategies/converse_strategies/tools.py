@@ -190,7 +190,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
         tool = draw(_SYSTEM_TOOLS)
         found += [{"systemTool": tool}] if tool["name"] not in names else []
     if bits & 2:
-        found.append({"cachePoint": draw(_cache_points())})
+        found.append({"cachePoint": draw(cache_points())})
     config: Json = {"tools": found}
     if bits & 1:
         config["toolChoice"] = draw(tool_choices(names))
@@ -226,7 +226,8 @@ _SYSTEM_TOOLS: Final = st.fixed_dictionaries({"name": st.sampled_from(SERVER_TOO
 
 
 @cached
-def _cache_points() -> st.SearchStrategy[Json]:
+def cache_points() -> st.SearchStrategy[Json]:
+    """Cache points, some with a lifetime where the installed botocore has the member."""
     lives = bedrock.enum("CacheTTL") if bedrock.has_member("CachePointBlock", "ttl") else ()
     more = {"ttl": st.sampled_from(lives)} if lives else {}
     return st.fixed_dictionaries({"type": st.just("default")}, optional=more)
@@ -243,7 +244,7 @@ RESULTS: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] =
 _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
     "toolSpec": tool_specs,
     "systemTool": lambda: _SYSTEM_TOOLS,
-    "cachePoint": _cache_points,
+    "cachePoint": cache_points,
 }
 """Strategies for the members of Tool."""
 

@@ -214,7 +214,7 @@ def test_accidents_are_no_answers(name: str) -> None:
         assert verdict.flaw is Flaw.WRONG_ERROR
 
 
-BROKEN_OFF = ("Take the answer as broken off", "Ask again, a few times; then fail", "Give up after")
+BROKEN_OFF = ("Treat the answer as broken off", "Ask again, a few times; then fail", "Give up after")
 AS_IF_NOTHING = ("Give the same answer", "Skip the event", "Accept the answer")
 """How the catalogue says what the standard must hold to."""
 

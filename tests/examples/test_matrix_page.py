@@ -1,4 +1,4 @@
-"""docs/matrix.md and the pages behind it are made of what was seen of the clients; every client has its column."""
+"""docs/matrix.md, its grid and its pages are made of what was seen of the clients; every client has its column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.matrix.base import clients
-from tests.clients.matrix.page import FOLDER, PAGE, anchor, pages
+from tests.clients.matrix.page import FOLDER, GRID, PAGE, anchor, pages
 
 LINK = re.compile(r"\(matrix/(\w+)\.md#([\w-]+)\)")
 
@@ -19,7 +19,7 @@ def test_page(path: Path) -> None:
 
 
 def test_there_is_no_other_page() -> None:
-    assert {*FOLDER.iterdir()} == {*pages()} - {PAGE}
+    assert {*FOLDER.iterdir()} == {*pages()} - {PAGE, GRID}
 
 
 def test_every_row_of_every_client_is_linked_once_and_leads_to_what_was_seen() -> None:

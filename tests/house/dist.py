@@ -3,6 +3,7 @@
 `python -m tests.house.dist FOLDER`, where the folder has one of each.
 """
 
+import re
 import sys
 import tarfile
 import zipfile
@@ -17,6 +18,9 @@ ENTRY_POINTS = (
 )
 API = "converse_harness/server/control/openapi.json"
 HELPERS = tuple(f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
+VIEWER = tuple(f"converse_harness/viewer/{name}" for name in ("view.css", "view.js"))
+LIVE = "converse_harness/server/live/live.js"
+ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|conf\.py|.*\.rst$)")
 SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
 
 
@@ -28,13 +32,16 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    pages = (f"converse_harness/{page.relative_to(ROOT).as_posix()}" for page in (ROOT / "docs").rglob("*.md"))
-    needed = {f"{about}/licenses/LICENSE", API, *HELPERS, *pages}
+    files = (file for kind in ("*.md", "*.html") for file in (ROOT / "docs").rglob(kind))
+    pages = [f"converse_harness/{file.relative_to(ROOT).as_posix()}" for file in files]
+    only_site = [name for name in names if ONLY_SITE.match(name)]
+    needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages}
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
     known = {*PACKAGES, about}
     return [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
         *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in known),
+        *(f"{name} is in the wheel, and only the site needs it" for name in sorted(only_site)),
         *(f"the wheel's entry points lack {line!r}" for line in ENTRY_POINTS if line not in entry_points),
         *(f"{name} is missing from the sdist" for name in sorted(SENT - sent)),
     ]

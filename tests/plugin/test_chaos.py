@@ -188,7 +188,7 @@ def test_{number}(converse):
 
 def test_what_may_be_ignored_is_what_the_cases_allow() -> None:
     placed = [(placement.fault.name, case.required) for case in CASES.values() for placement in case.reply.placements]
-    not_whole = ("Take the answer as broken off", "Ask again", "Give up")
+    not_whole = ("Treat the answer as broken off", "Ask again", "Give up")
     allowed = {name for name, required in placed if not required.startswith(not_whole)}
     assert len(placed) > 40
     assert allowed == damage.MAY_BE_IGNORED & {name for name, _ in placed}

@@ -111,7 +111,8 @@ def test_it_says_where_it_is_and_what_to_export_and_then_a_line_for_every_call(s
             r"Serving 1 script \(2 replies\) on http://127\.0\.0\.1:\d+        HTTP/1\.1 and HTTP/2", served.head[0]
         )
         keys = f"AWS_ACCESS_KEY_ID={ACCESS_KEY} AWS_SECRET_ACCESS_KEY={SECRET_KEY}"
-        assert served.head[1:] == [
+        assert re.fullmatch(rf"Its calls, in a browser: {served.url}/\?token=[\w-]{{22}}", served.head[1])
+        assert served.head[2:] == [
             "",
             f"  export AWS_ENDPOINT_URL_BEDROCK_RUNTIME={served.url}",
             f"  export AWS_BEDROCK_RUNTIME_ENDPOINT={served.url}",
@@ -132,6 +133,19 @@ def test_it_says_where_it_is_and_what_to_export_and_then_a_line_for_every_call(s
         assert served.end(signal.SIGINT) == (130, "")
 
 
+def test_the_page_of_the_calls_and_no_line_with_its_token(script: Path) -> None:
+    with serving(script.name) as served:
+        page = served.head[1].partition(": ")[2]
+        browser = {"accept": "text/html"}
+        assert "EventSource" in httpx.get(page, headers=browser, trust_env=False).text
+        assert "EventSource" not in httpx.get(served.url, headers=browser, trust_env=False).text
+        token = page.partition("=")[2]
+        httpx.get(f"{served.url}/elsewhere?token={token}", trust_env=False)
+        line = served.line()
+        assert "GET /elsewhere?token=***" in line
+        assert token not in line
+
+
 @pytest.mark.slow
 def test_a_client_finds_it_by_what_is_exported(script: Path) -> None:
     agent = (
@@ -139,9 +153,9 @@ def test_a_client_finds_it_by_what_is_exported(script: Path) -> None:
         f"print(client.converse(modelId='m', messages={BODY['messages']!r})['stopReason'])"
     )
     with serving(script.name) as served:
-        exports = "\n".join(served.head)
+        exports = "\n".join(served.head[2:])
         done = subprocess.run(
-            ["sh", "-c", f'{exports.partition("HTTP/2")[2]}\n"$0" -c "$1"', sys.executable, agent],
+            ["sh", "-c", f'{exports}\n"$0" -c "$1"', sys.executable, agent],
             capture_output=True,
             text=True,
             timeout=60,
@@ -175,7 +189,7 @@ def test_a_host_that_cannot_be_one_is_refused(capsys: pytest.CaptureFixture[str]
 def test_without_a_file_there_is_the_control_api_and_its_fakes_are_named() -> None:
     with serving() as served:
         assert served.head[0].startswith(f"Serving the control API on {served.url}        HTTP/1.1 and HTTP/2")
-        assert served.head[2].startswith(f"  POST {served.url}/__converse/fakes opens a fake; ")
+        assert served.head[3].startswith(f"  POST {served.url}/__converse/fakes opens a fake; ")
         assert served.ask().status_code == 404
         opened = httpx.post(f"{served.url}/__converse/fakes", json={"script": [{"text": "hi"}]}, trust_env=False).json()
         served.ask("converse-stream", prefix=f"/{opened['id']}")
@@ -382,7 +396,7 @@ def test_colour_is_for_terminals(script: Path) -> None:
         os.fdopen(ours, encoding="utf-8") as out,
     ):
         os.close(theirs)
-        served.head = [out.readline() for _ in range(6)]
+        served.head = [out.readline() for _ in range(7)]
         assert served.head[0].startswith("\033[1mServing 1 script")
         for _ in range(3):
             served.ask()

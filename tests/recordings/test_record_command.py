@@ -111,7 +111,8 @@ def test_it_says_where_it_is_then_a_line_for_each_call_and_what_it_wrote(service
         assert doing == f"Recording {real.url} into recordings/weather.jsonl"
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+        HTTP/1\.1 and HTTP/2", where)
         keys = f"AWS_ACCESS_KEY_ID={ACCESS_KEY} AWS_SECRET_ACCESS_KEY={SECRET_KEY}"
-        assert command.head[1:] == [
+        assert command.head[1].startswith(f"Its calls, in a browser: {command.url}/?token=")
+        assert command.head[2:] == [
             "",
             f"  export AWS_ENDPOINT_URL_BEDROCK_RUNTIME={command.url}",
             f"  export AWS_BEDROCK_RUNTIME_ENDPOINT={command.url}",

@@ -62,7 +62,10 @@ def check_service_rules(conversation: list[Message]) -> None:
     assert len(set(names)) == len(names) <= MAX_DOCUMENTS
     assert all(DOCUMENT_NAME.fullmatch(name) for name in names)
     assert len(list(everything(conversation, "image"))) <= MAX_IMAGES
-    assert len(list(everything(conversation, "cachePoint"))) <= MAX_CACHE_POINTS
+    points = list(everything(conversation, "cachePoint"))
+    assert len(points) <= MAX_CACHE_POINTS
+    lives = [point.get("ttl", "5m") for point in points]
+    assert lives == sorted(lives), "1h comes before 5m"
 
 
 @given(conversation=conversations())
@@ -94,6 +97,14 @@ def test_conversations_have_every_kind_of_block() -> None:
         return {kind for message in conversation for block in message["content"] for kind in block}
 
     assert never(conversations(), kinds, seen) == set()
+
+
+@pytest.mark.skipif(not bedrock.has_member("CachePointBlock", "ttl"), reason="botocore lacks the member")
+def test_cache_points_have_lifetimes() -> None:
+    def lives(conversation: list[Message]) -> set[str]:
+        return {point["ttl"] for point in everything(conversation, "cachePoint") if "ttl" in point}
+
+    assert never(conversations(kinds=["cachePoint", "text"]), {"1h", "5m"}, lives) == set()
 
 
 def test_the_simplest_conversation_is_one_message() -> None:

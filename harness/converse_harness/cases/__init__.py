@@ -56,7 +56,12 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
 
 
 class UnknownCase(ReplyError, KeyError):
-    """Raised if no case has the given name; the message suggests similar names."""
+    """Raised if no case has the given name; the message suggests similar names.
+
+    >>> from converse_harness import cases
+    >>> cases.CASES["throtle_mid"]
+    UnknownCase: ...throttle_mid...
+    """
 
     __str__ = Exception.__str__  # KeyError.__str__ would put the message in quotes
 

@@ -46,6 +46,10 @@ class Case:
     `sentence` describes the situation, `required` describes how a correct consumer reacts. `source` names the evidence.
     `make` builds the replies on demand. `needs` lists members of AWS's model (`Shape.member`) that the installed
     botocore must have to parse the replies.
+
+    >>> from converse_harness import cases
+    >>> cases.throttle_mid.sentence
+    'After part of the text comes throttlingException.'
     """
 
     name: str

@@ -98,7 +98,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
             redaction=redaction,
             on_saved=lambda call, failure: ended.put(partial(tell, call, failure)),
         )
-        announce(f"{fake.upstream} into {path}", server.url, fake.environ, "Recording")
+        announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
         while True:
             ended.get()()
 

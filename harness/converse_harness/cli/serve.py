@@ -82,8 +82,9 @@ _PLAYED: Final = ("match", "pace", "ignore")
 """The options of a recording; those of a Python file are in its own `recording(...)`."""
 
 DESCRIPTION: Final = (
-    "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
-    "/__converse opens more fakes, each with a script and a URL of its own."
+    "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The printed address with "
+    "a token shows the calls in a browser while they happen. The control API at /__converse opens more fakes, each "
+    "with a script and a URL of its own."
 )
 ARGUMENTS: Final[Arguments] = {
     "file": {
@@ -191,7 +192,7 @@ def run(given: argparse.Namespace) -> int:
             fake.endpoint.script = script
         closed = when_stdin_closes(lambda: ended.put(_wake)) if given.until_stdin_closes else threading.Event()
         with ready_file(given.ready_file, server.url):
-            announce(what, server.url, {} if fake is None else fake.environ)
+            announce(what, server, {} if fake is None else fake.environ)
             while not closed.is_set():
                 try:
                     ended.get(timeout=None if watcher is None else _LOOK_EVERY)()

@@ -72,10 +72,12 @@ def running(
         at_end()
 
 
-def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server. `what` describes the server's script; None means that the server has no script,
-    only the control API.
+def announce(what: str | None, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
+    """Print the address of a server, and that of the page with its calls.
+
+    `what` describes the server's script; None means that the server has no script, only the control API.
     """
+    url = server.url
     head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
     if what is None:
         lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]
@@ -83,6 +85,7 @@ def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str 
         lines = [f"export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
     printer = Printer(sys.stdout)
     printer.say(head, BOLD)
+    printer.say(f"Its calls, in a browser: {server.page_url}")
     printer.say()
     for line in lines:
         printer.say(f"  {line}")

@@ -23,9 +23,10 @@ from converse_harness.cli.terminal import (
     plain,
     session_in,
 )
-from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.recordings.stable import stable_rows
 from converse_harness.recordings.timeline import Piece, TimelineRow, answered, asked
+from converse_harness.secrets import mask
 
 _TROUBLE: Final = 1
 """The exit code for a file that cannot be read; wrong usage exits with 2."""
@@ -56,6 +57,9 @@ _STYLES: Final = {
 }
 """The ANSI style of each label."""
 
+_PRINTED: Final = Path("-")
+"""The file that `--html` names if none is given: the page is printed."""
+
 DESCRIPTION: Final = (
     "Show what was asked and answered: text as it streamed, each line with the seconds since the request, reasoning, "
     "tools, citations, verdicts of guardrails, errors, usage. Pauses of a second and more are marked. What AWS would "
@@ -65,6 +69,13 @@ ARGUMENTS: Final[Arguments] = {
     "file": {"metavar": "FILE", "type": Path, "help": "a recording"},
     "--call": {"metavar": "N", "type": int, "help": "only the exchange of this call, counted from 1"},
     "--full": {"action": "store_true", "help": "all of what is long"},
+    "--html": {
+        "nargs": "?",
+        "const": _PRINTED,
+        "metavar": "OUT",
+        "type": Path,
+        "help": "a page of HTML with all of the recording: write it to the file OUT, or print it if no file is named",
+    },
     "--stable": {
         "action": "store_true",
         "help": "the conversation alone, without what differs between two recordings of the same session; made for "
@@ -87,14 +98,18 @@ def run(given: argparse.Namespace) -> int:
 
     Raises UsageFailed if the recording has no call with the number in `--call`.
     """
+    if given.stable and given.html is not None:
+        raise UsageFailed("show --html: it came with --stable, which is text. Give one of them.")
     if given.stable:
         return _show_stable(given.file, given.call)
     session = session_in(given.file, _TROUBLE)
     count = len(session.exchanges)
     _check_call(given.call, given.file, count)
+    if given.html is not None:
+        return _write_page(given.file, session, given.html, given.call)
     printer = Printer(sys.stdout)
-    made = "".join(f" {key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
-    about = printer.styled(plain(made and f",{made}"), DIM)
+    made = " ".join(_about(session))
+    about = printer.styled(plain(made and f", {made}"), DIM)
     printer.say(f"{printer.styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
     width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns) - _MARGIN
     for exchange in session.exchanges:
@@ -102,6 +117,37 @@ def run(given: argparse.Namespace) -> int:
             printer.say()
             _show(exchange, printer, width, full=given.full)
     return 0
+
+
+def _write_page(path: Path, session: RecordedSession, out: Path, number: int | None) -> int:
+    """Write or print a page with the calls of a recording, or with one of them."""
+    from converse_harness.recordings.viewed import views_of_exchanges
+    from converse_harness.recordings.write import write
+    from converse_harness.viewer import PageSection, call_html, document, joined, overview_html
+
+    views = [*views_of_exchanges(session.exchanges)]
+    if number is None:
+        parts = [overview_html(views), *(call_html(view, views[:at]) for at, view in enumerate(views))]
+    else:  # alone, because links to other calls would lead nowhere
+        parts = [call_html(views[number - 1])]
+    section = PageSection(counted(len(views), "call"), joined(parts), "calls")
+    page = document(mask(str(path)), [section], lead=mask(" ".join(_about(session))) or None)
+    printer = Printer(sys.stdout)
+    if out == _PRINTED:
+        printer.say(page.removesuffix("\n"))
+        return 0
+    if out.is_dir():
+        raise UsageFailed(f"show --html {out}: it is a folder; name a file, such as {out / 'recording.html'}")
+    try:
+        write(out, page)
+    except OSError as error:
+        raise CommandFailed(f"{out}: {error.strerror or error}", _TROUBLE) from error
+    printer.say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
+    return 0
+
+
+def _about(session: RecordedSession) -> Iterator[str]:
+    yield from (f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
 
 
 def _check_call(call: int | None, path: Path, count: int) -> None:

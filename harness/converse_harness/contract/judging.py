@@ -25,7 +25,11 @@ class _Worded(Enum):
 
 
 class VerdictLevel(_Worded):
-    """The levels of a verdict. Each level has a word and a meaning."""
+    """The levels of a verdict. Each level has a word and a meaning.
+
+    >>> [level.word for level in VerdictLevel]
+    ['handled', 'refused', 'mishandled']
+    """
 
     HANDLED = "handled", "The consumer returns the answer, or reports a failure where a failure is right."
     REFUSED = "refused", "The consumer raises an error of its own for an answer that it could have read."
@@ -33,7 +37,11 @@ class VerdictLevel(_Worded):
 
 
 class Flaw(_Worded):
-    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning."""
+    """The ways in which a consumer can mishandle an answer. Each flaw has a word and a meaning.
+
+    >>> Flaw.LOST.word
+    'lost'
+    """
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, without an error."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call differs from the sent one; a tool would run with it."
@@ -46,7 +54,11 @@ class Flaw(_Worded):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason."""
+    """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason.
+
+    >>> Verdict(VerdictLevel.MISHANDLED, Flaw.LOST, "the text is missing").words
+    'mishandled: lost'
+    """
 
     level: VerdictLevel
     flaw: Flaw | None = None

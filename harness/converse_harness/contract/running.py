@@ -56,6 +56,12 @@ class Target:
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
     in cases in which the answer never arrives. With the transport "boto", the fake also answers boto clients that the
     consumer creates itself.
+
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.text("hi")) as fake:
+    ...     target = Target(fake, "Converse")
+    ...     target.client.converse(**target.request)["output"]["message"]["content"]
+    [{'text': 'hi'}]
     """
 
     fake: Fake

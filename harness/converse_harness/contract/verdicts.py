@@ -42,7 +42,13 @@ NotHandled.__module__ = "converse_harness.contract"  # its public import path
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The observations of one case: the consumer's outcome, its number of requests, and the verdict."""
+    """The observations of one case: the consumer's outcome, its number of requests, and the verdict.
+
+    >>> from converse_harness.contract import Outcome, Verdict, VerdictLevel
+    >>> seen = Seen("text_basic", "Converse", Verdict(VerdictLevel.HANDLED), Outcome("18 °C"), requests=1)
+    >>> seen.verdict.words
+    'handled'
+    """
 
     case: str
     operation: str

@@ -255,6 +255,7 @@ class Endpoint:
         if call.answered.notes:
             self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
         if slot is not None:
+            call.answered.line = slot.line
             return self._scripted(call, slot)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":

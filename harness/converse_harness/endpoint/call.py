@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
     from converse_harness.notes import Note
     from converse_harness.stream.http import Chunk
+    from converse_harness.user_lines import UserLine
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
@@ -82,6 +83,8 @@ class Answered:
     """The scripted answer if it is no Reply but the output of another operation than Converse."""
     error: str = ""
     """The error that was raised in place of an answer: by a function of the user, or because of what it returned."""
+    line: UserLine | None = None
+    """The line of the user's code at which the answer was scripted; None if it is not known."""
     response: Response | None = None
     taken: SentChunks = field(default_factory=SentChunks)
     outcome: CallOutcome = "still running"
@@ -124,6 +127,17 @@ class Call:
     the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the
     setting `models` assigns to the model id, otherwise the model id itself. The fields about the answer are filled
     in while the answer is sent.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.text("hi")) as fake:
+    ...     client = boto3.client("bedrock-runtime")
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hello"}]}])
+    >>> call = fake.calls[0]
+    >>> call.operation, call.model_id, call.last_user_text, call.status
+    ('Converse', 'm', 'hello', 200)
+    >>> call.params
+    {'modelId': 'm', 'messages': [{'role': 'user', 'content': [{'text': 'hello'}]}]}
     """
 
     number: int
@@ -329,6 +343,13 @@ class Call:
 
     def __repr__(self) -> str:
         return mask(f"<Call {self.number}: {self.asked} -> {' '.join(self.outline.split())}>")
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook, with secrets masked: the whole request, and the answer with its times."""
+        from converse_harness.endpoint.viewing import views_of
+        from converse_harness.viewer import call_html, notebook_html
+
+        return notebook_html(*map(call_html, views_of([self])))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

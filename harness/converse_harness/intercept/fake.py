@@ -27,6 +27,7 @@ from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter
+from converse_harness.secrets import mask
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -74,6 +75,19 @@ class Fake(Scripting):
     models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`. `cache_minimum` is the minimum number of tokens of a
     cached prompt; None means each model's own minimum. Each transport has a subclass, which defines the clients that
     reach the fake.
+
+    The fixtures `converse`, `converse_httpx` and `converse_server`, and `fake_converse`, create the objects of its
+    subclasses.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse() as fake:
+    ...     _ = fake.when(last_user_text="*weather*").script(reply.text("18 °C"))
+    ...     fake.always(reply.text("hi"))
+    ...     client = boto3.client("bedrock-runtime")
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "The weather?"}]}])
+    >>> answer["output"]["message"]["content"], len(fake.calls)
+    ([{'text': '18 °C'}], 1)
     """
 
     where = ""
@@ -325,6 +339,14 @@ class Fake(Scripting):
         if self.endpoint.problems:
             parts.append(f"{len(self.endpoint.problems)} problem{'s' * (len(self.endpoint.problems) > 1)}")
         return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook, with secrets masked: every call on a time line, and each of them to open."""
+        from converse_harness.endpoint.viewing import views_of
+        from converse_harness.viewer import element, fake_html, notebook_html
+
+        title = element("p", element("b", mask(repr(self))))
+        return notebook_html(title, fake_html(views_of(self.calls.all)))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_TRANSPORTS]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.plugin import checks, settings
+from converse_harness.plugin.attached import attach
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -81,14 +82,7 @@ class Hooks:
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
-        if (chaos := config.getoption("converse_chaos")) is not None:
-            from converse_harness.plugin.chaos import Chaos
-
-            config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
-        if any(config.getoption(f"converse_{name}") for name in ("as", "as_strict", "as_answers")):
-            from converse_harness.plugin.rehearsal import rehearse
-
-            self._stack.enter_context(rehearse(config))
+        attach(config, self._stack)
 
     def _begin(self, config: pytest.Config) -> None:
         self.config = config

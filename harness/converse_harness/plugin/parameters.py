@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -65,7 +65,7 @@ def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
 def _check_indirect(metafunc: pytest.Metafunc) -> None:
     """Fail the collection if the marker would give a test the names of cases in place of the cases."""
     for mark in metafunc.definition.iter_markers("parametrize"):
-        argument, values, *_ = (*mark.args, (), ())
+        argument, values, *_ = cast("tuple[Any, ...]", (*mark.args, (), ()))
         if argument == _CASE and not mark.kwargs.get("indirect") and any(isinstance(each, str) for each in values):
             pytest.fail(_NOT_INDIRECT, pytrace=False)
 

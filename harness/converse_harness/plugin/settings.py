@@ -84,6 +84,11 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
         "seconds, or for a number of seconds (20s), for tests below a path, with named faults (no_message_stop,reset), "
         "or all of these with commas between them",
     },
+    "report": {
+        "metavar": "FILE",
+        "help": "write a page of HTML to FILE: the calls of each test that failed, each request beside the one before "
+        "it, each event with its time, and the number of calls of the other tests",
+    },
     "used": {
         "metavar": "FILE",
         "help": "write to FILE which recordings the tests use, for `converse-harness prune --used FILE`",

@@ -287,7 +287,7 @@ def recording(
     the factor for the recorded pauses; 0 is no pause. `redaction` contains the replacements made during recording; they
     are also made in each call before the call is compared. Raises DamagedRecording for a file that is no recording,
     ReplyError for a missing file. Warns with MaskedSecretWarning if a signature of reasoning was masked, or bytes that
-    are replayed unchanged.
+    are replayed unchanged. The example of `record` plays a recording.
     """
     factor, ignored = check_how(match, pace), IgnoredParts.of(ignore)
     where = Path(path)

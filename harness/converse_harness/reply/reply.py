@@ -355,6 +355,12 @@ class Reply:
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
 
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook, with secrets masked: the summary, and the events or the body of the answer."""
+        from converse_harness.reply.viewing import body_html
+
+        return body_html(self.summary, self.body, self.events() if isinstance(self.body, EventsBody) else ())
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the code that creates the reply; hypothesis (in counterexamples) and IPython call this method."""
         del cycle  # a reply cannot contain itself

@@ -26,6 +26,9 @@ class UnknownSample(ReplyError, LookupError):
     """Raised if no sample, kind or set of variants has this name, or if the name is ambiguous.
 
     The message suggests similar names.
+
+    >>> sample("Mesage")
+    UnknownSample: ...Message...
     """
 
 

@@ -43,16 +43,22 @@ class Arriving(Iterator[Chunk]):
 
     def __next__(self) -> Chunk:
         while True:
-            over = self._over  # read before `_pieces`, because the last piece is appended before `_over` is set
-            if self._next < len(self._pieces):
-                data, _ = self._pieces[self._next]
-                self._next += 1
+            over = self._over  # read before the pieces, because the last piece is appended before `_over` is set
+            data = self._piece()
+            if data is not None:
                 return Chunk(data)
             if over:
                 raise StopIteration
             if self._asleep:
                 return WAITING
             self._asleep = True  # then look again, because a piece that has just arrived did not call `waker`
+
+    def _piece(self) -> bytes | None:
+        """Return the next piece; None if it has not arrived."""
+        if self._next == len(self._pieces):
+            return None
+        self._next += 1
+        return self._pieces[self._next - 1][0]
 
     def came(self, *, end: bool = False) -> None:
         """Note that a piece, or the end of the body, has arrived."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
+from html import escape
 from typing import Final
 
 from converse_harness.stream.http import Chunk, HttpResponse, Request
 
-_PAGE: Final = b"""\
+_PAGE: Final = """\
 <!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -15,7 +17,9 @@ _PAGE: Final = b"""\
 <style>body { font: 1rem/1.5 system-ui; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }</style>
 <h1>converse-harness</h1>
 <p>This server is a fake Amazon Bedrock for tests. Clients of Bedrock use its URL as their endpoint.</p>
-<ul>
+NOTE<ul>
+<li>The calls, while they happen: open the address with <code>/?token=...</code>, which
+<code>converse-harness serve</code> prints at its start, and which is <code>server.page_url</code> in Python
 <li><a href="/__converse/fakes">The fakes that are open</a>, as JSON
 <li><a href="/__converse/openapi.json">The control API</a>, which opens fakes, as OpenAPI
 <li>To read on: <code>converse-harness docs control-api</code>, or <code>converse-harness docs javascript</code>
@@ -24,23 +28,37 @@ _PAGE: Final = b"""\
 """
 
 
-def for_people(request: Request, prefixes: Collection[str] = ()) -> HttpResponse | None:
-    """Return the answer to what browsers ask for, and no client of Bedrock; None for every other request.
+def for_people(
+    request: Request, prefixes: Collection[str], page: Callable[[Request], HttpResponse]
+) -> Callable[[], HttpResponse] | None:
+    """Return the function that answers what browsers ask for, and no client of Bedrock; None for every other request.
 
-    That is the page at the server's own URL and at those of its fakes, whose paths are `prefixes`; and the icon of a
-    site, which this server has not.
+    Browsers ask for the `page`, at the server's own URL and at those of its fakes, whose paths are `prefixes`; and for
+    the icon of a site, which this server does not have.
     """
     path = request.target.partition("?")[0].rstrip("/")
     if request.method != "GET":
         return None
     if path == "/favicon.ico":
-        return HttpResponse(404, (("Content-Length", "0"), ("Connection", "keep-alive")), ())
+        return _no_icon
     accepts = (value for name, value in request.headers if name.lower() == "accept")
     asks = (not path or path in prefixes) and any("text/html" in value for value in accepts)
-    return front_page() if asks else None
+    return partial(page, request) if asks else None
 
 
-def front_page() -> HttpResponse:
-    """Return the page."""
-    headers = (("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(_PAGE))))
-    return HttpResponse(200, (*headers, ("Connection", "keep-alive")), (Chunk(_PAGE),))
+def _no_icon() -> HttpResponse:
+    return HttpResponse(404, (("Content-Length", "0"), ("Connection", "keep-alive")), ())
+
+
+def front_page(problem: str = "") -> HttpResponse:
+    """Return the page that describes the server; with a `problem`, as an error that shows its text."""
+    note = f"<p><strong>{escape(problem)}</strong></p>\n" if problem else ""
+    return html_response(
+        _PAGE.replace("NOTE", note).encode("utf-8", "backslashreplace"), status=403 if problem else 200
+    )
+
+
+def html_response(page: bytes, headers: tuple[tuple[str, str], ...] = (), status: int = 200) -> HttpResponse:
+    """Return the answer with a page of HTML."""
+    about = (("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(page))))
+    return HttpResponse(status, (*about, *headers, ("Connection", "keep-alive")), (Chunk(page),))

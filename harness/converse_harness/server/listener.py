@@ -16,12 +16,13 @@ from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.script import Replies
 from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import RefusingFake
+from converse_harness.intercept.exchange import RefusingFake, TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
-from converse_harness.server.mounts import Mounts, ServerFake
+from converse_harness.server.live import STREAM, LivePage
+from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
 from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.server.thread import ServerThread
-from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:  # most servers never record
     from converse_harness.recordings.choices import Mode
@@ -67,7 +68,8 @@ class ConverseServer:
 
         The function must not block.
         """
-        self._mounts = Mounts(self._control)
+        self._live = LivePage(lambda: self.fakes, self._hosts)
+        self._mounts = Mounts(self._control, self._live.page)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 
     # Methods for tests
@@ -146,6 +148,14 @@ class ConverseServer:
             raise TransportError("the server is not running: use it in `with`, or call start().")
         return url
 
+    @property
+    def page_url(self) -> str:
+        """The address of a page for browsers that shows the calls of all fakes while they happen.
+
+        The address has a token, so treat it as a secret. Raises TransportError if the server is not running.
+        """
+        return self._live.url(self.url)
+
     # Running
 
     def start(self) -> Self:
@@ -159,6 +169,7 @@ class ConverseServer:
         Raises ReplyError, after closing everything, if a recording cannot be written.
         """
         with ExitStack() as closing:
+            closing.callback(self._live.stop)
             closing.callback(self._thread.stop)
             for fake in self.fakes:
                 closing.callback(fake.close)
@@ -178,11 +189,13 @@ class ConverseServer:
 
     # Functions that the mounts and the fakes call: the control API, opening and closing a fake
 
-    def _control(self, request: Request) -> HttpResponse:
+    def _control(self, request: Request) -> TransportExchange:
+        if request.method == "GET" and request.target.partition("?")[0] == STREAM:
+            return self._live.events(request)
         from converse_harness.server.control import ControlApi
 
         registry.exempt(threading.current_thread())  # this thread opens and closes fakes for tests in other processes
-        return ControlApi(self, self._hosts).answer(request)
+        return PlainExchange(ControlApi(self, self._hosts).answer(request))
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:
@@ -195,6 +208,7 @@ class ConverseServer:
         finally:
             self._mounts.unmount(fake, prefix)
             self._cut(fake)
+            self._live.closed(fake)
 
     def _cut(self, fake: Fake) -> None:
         """Cut the running answers of a closed fake, so that no client waits for them and no event follows the close."""

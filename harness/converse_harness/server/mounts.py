@@ -37,6 +37,8 @@ class ServerFake(Fake):
 
     transport = "server"
     made_by = "script"
+    in_json = False
+    """Whether the fake is scripted in JSON, over the control API. Its problems are then shown in the words of JSON."""
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         check_settings(settings, self.made_by)
@@ -115,9 +117,12 @@ class Mounts:
     The fake with the prefix "" answers all paths that no other fake answers.
     """
 
-    def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
+    def __init__(
+        self, control: Callable[[Request], TransportExchange], page: Callable[[Request], HttpResponse]
+    ) -> None:
         self.fakes: dict[str, ServerFake] = {}
         self._control = control
+        self._page = page
 
     def prefix(self) -> str:
         """Return a new random prefix, which nobody can guess."""
@@ -132,10 +137,10 @@ class Mounts:
         """Return the MountedAnswer for a request. The fake receives the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
-            give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
-            return MountedAnswer(self, give, slow=True)
-        if (page := for_people(request, self.fakes)) is not None:
-            return MountedAnswer(self, lambda: PlainExchange(page), slow=False)
+            return MountedAnswer(self, partial(_guarded, partial(self._control, request), []), slow=True)
+        if (page := for_people(request, self.fakes, self._page)) is not None:  # slow: the page of calls imports a lot
+            give = partial(_guarded, lambda: PlainExchange(page()), [])
+            return MountedAnswer(self, give, slow="?" in request.target)
         fake = self.fakes.get(prefix)
         if fake is not None:
             request = replace(request, target=request.target[len(prefix) :] or "/")

@@ -28,6 +28,11 @@ class Response:
     `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
     `additional` the additionalModelResponseFields document. At run time a recording may have a `stop_reason` of the
     future, which is not in the type.
+
+    >>> from converse_harness import chunk
+    >>> response = assemble(chunk({"role": "assistant", "content": [{"text": "hi"}]}))
+    >>> response.message["content"], response.stop_reason
+    ([{'text': 'hi'}], 'end_turn')
     """
 
     message: dict[str, Any]

@@ -1,4 +1,9 @@
-"""Citations: the passages of documents, search results and web pages that support an answer."""
+"""Citations: the passages of documents, search results and web pages that support an answer.
+
+>>> passage: Citation = {"title": "Report", "location": {"documentChar": {"documentIndex": 0, "start": 0, "end": 4}}}
+>>> passage["location"]["documentChar"]["end"]
+4
+"""
 
 from typing import Literal, TypeAlias, TypedDict
 

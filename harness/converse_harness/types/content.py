@@ -1,4 +1,9 @@
-"""Messages and their content blocks."""
+"""Messages and their content blocks.
+
+>>> question: Message = {"role": "user", "content": [{"text": "What is the weather like?"}]}
+>>> question["content"][0]["text"]
+'What is the weather like?'
+"""
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 

@@ -1,4 +1,9 @@
-"""The stop reason of an answer, its token usage and its times."""
+"""The stop reason of an answer, its token usage and its times.
+
+>>> usage: Usage = {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}
+>>> usage["totalTokens"]
+7
+"""
 
 from typing import Literal, Required, TypeAlias, TypedDict
 

@@ -1,4 +1,9 @@
-"""The configuration of a guardrail, and its findings."""
+"""The configuration of a guardrail, and its findings.
+
+>>> word: CustomWord = {"action": "BLOCKED", "match": "secret"}
+>>> word["match"]
+'secret'
+"""
 
 from typing import Literal, TypeAlias, TypedDict
 

@@ -1,4 +1,9 @@
-"""Images, documents, video and audio."""
+"""Images, documents, video and audio.
+
+>>> picture: ImageContent = {"format": "png", "source": {"bytes": b"..."}}
+>>> picture["format"]
+'png'
+"""
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 

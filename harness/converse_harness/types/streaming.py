@@ -1,4 +1,10 @@
-"""The events of a streamed answer: the events of ConverseStream, and the event that only Strands sends."""
+"""The events of a streamed answer: the events of ConverseStream, and the event that only Strands sends.
+
+>>> from converse_harness import chunk
+>>> event: StreamEvent = chunk({"role": "assistant", "content": [{"text": "hi"}]})[1]
+>>> event["contentBlockDelta"]["delta"]
+{'text': 'hi'}
+"""
 
 from typing import Any, NotRequired, TypeAlias, TypedDict
 

@@ -36,6 +36,9 @@ class BrokenValue:
     """A value that satisfies a schema except at one place.
 
     `path` contains the names and indexes that lead to the place; the value at the place breaks `keyword`.
+
+    >>> BrokenValue({"city": 7}, ("city",), "type").keyword
+    'type'
     """
 
     value: Any

@@ -1,4 +1,4 @@
-"""Writes docs/matrix.md, and a page for each client: `python -m tests.clients.matrix.page`."""
+"""Writes docs/matrix.md, docs/matrix.html and a page for each client: `python -m tests.clients.matrix.page`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from converse_harness.cases import FAMILIES
-from converse_harness.contract.judging import Flaw, VerdictLevel
+from converse_harness.contract.judging import VerdictLevel
 from converse_harness.contract.settings import OPERATIONS
 from tests.clients.matrix.base import Client, clients
+from tests.clients.matrix.grid import grid
+from tests.clients.matrix.verdicts import TITLES, WORDS, head, verdicts, ways
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 PAGE: Final = DOCS / "matrix.md"
+GRID: Final = DOCS / "matrix.html"
 FOLDER: Final = DOCS / "matrix"
 
 HANDLED: Final = "✓"
@@ -25,6 +28,8 @@ Each client runs unchanged, in an environment of its own, against every case of 
 tables are about streams (`ConverseStream`), the later ones about whole answers (`Converse`). A cell has the verdict of
 the [contract's standard](contract.md#the-standard), and links to the observed result. `nox -s matrix` runs all clients
 again and writes this page.
+
+[The grid](matrix.html) shows the same in a browser, in one file with filters.
 """
 
 LEGEND: Final = f"""\
@@ -32,8 +37,6 @@ LEGEND: Final = f"""\
 word in bold is the flaw of a mishandled answer. `{MISSING}` means that the case cannot occur with the client's
 transport, or that the client's botocore does not have it.
 """
-
-TITLES: Final = {"ConverseStream": "Streams", "Converse": "Whole answers"}
 
 
 def page() -> str:
@@ -62,40 +65,26 @@ def _tables(columns: Mapping[Client, Mapping[str, Any]], operation: str) -> Iter
         ]
         if rows:
             yield f"### {family[0].upper()}{family[1:]} ({TITLES[operation].lower()})\n"
-            yield "\n".join(_table([family, *(_head(client) for client in columns)], rows)) + "\n"
+            yield "\n".join(_table([family, *(head(client) for client in columns)], rows)) + "\n"
 
 
 def _counts(columns: Mapping[Client, Mapping[str, Any]]) -> Iterator[str]:
-    words = [
-        VerdictLevel.HANDLED.word,
-        VerdictLevel.REFUSED.word,
-        *(f"{VerdictLevel.MISHANDLED.word}: {flaw.word}" for flaw in Flaw),
-    ]
     rows = [
-        [word, *(str(sum(word in _verdicts(row) for row in seen.values())) for seen in columns.values())]
-        for word in words
+        [word, *(str(sum(word in verdicts(row) for row in seen.values())) for seen in columns.values())]
+        for word in WORDS
     ]
-    yield from _table(["of all cases", *(_head(client) for client in columns)], rows)
+    yield from _table(["of all cases", *(head(client) for client in columns)], rows)
 
 
-def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
-    for row in [head, ["---"] * len(head), *rows]:
+def _table(names: list[str], rows: list[list[str]]) -> Iterator[str]:
+    for row in [names, ["---"] * len(names), *rows]:
         yield f"| {' | '.join(row)} |"
-
-
-def _head(client: Client) -> str:
-    versions = client.read().get("versions", {})
-    return f"{client.title} {', '.join(versions.values())}".strip()
-
-
-def _verdicts(row: Mapping[str, Any]) -> list[str]:
-    return [way["verdict"] for way in row.get("ways", [row])]
 
 
 def _cell(client: Client, operation: str, case: str, row: Mapping[str, Any] | None) -> str:
     if row is None:
         return MISSING
-    words = " or ".join(dict.fromkeys(_word(verdict) for verdict in _verdicts(row)))
+    words = " or ".join(dict.fromkeys(_word(verdict) for verdict in verdicts(row)))
     return f"[{words}](matrix/{client.name}.md#{anchor(operation, case)})"
 
 
@@ -126,10 +115,10 @@ def client_page(client: Client) -> str:
 
 
 def _lines(operation: str, rows: Mapping[str, Any]) -> Iterator[str]:
-    head = ["case", "verdict", "requests", "text", "tool calls", "stop reason", "error", "why"]
-    yield from _table(head, [])
+    names = ["case", "verdict", "requests", "text", "tool calls", "stop reason", "error", "why"]
+    yield from _table(names, [])
     for case, row in rows.items():
-        for number, way in enumerate(row.get("ways", [row])):
+        for number, way in enumerate(ways(row)):
             name = f'<a id="{anchor(operation, case)}"></a>`{case}`' if not number else "or"
             tools = ", ".join(f"{tool} {given}" for tool, given in way.get("tool_calls", ()))
             known = "; known: " + way["known"] if "known" in way else ""
@@ -157,7 +146,11 @@ def _plain(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page by its path."""
-    return {PAGE: page(), **{FOLDER / f"{client.name}.md": client_page(client) for client in clients().values()}}
+    return {
+        PAGE: page(),
+        GRID: grid(),
+        **{FOLDER / f"{client.name}.md": client_page(client) for client in clients().values()},
+    }
 
 
 def main() -> None:

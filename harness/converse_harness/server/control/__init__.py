@@ -90,6 +90,7 @@ class ControlApi:
         try:
             check_settings(settings)
             fake = self.server.script(**cast("Settings", settings))
+            fake.in_json = True
         except ReplyError as error:
             raise ControlRefused(setting_in_json(error.in_json)) from error
         try:
@@ -113,7 +114,7 @@ class ControlApi:
         fake, failed = self._fake(id), _failed(request)
         fake.close()
         failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
-        problems = [_problem_text(each) for each in failures]
+        problems = [problem_text(each) for each in failures]
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems, "notes": _notes(fake)}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
@@ -324,7 +325,7 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "dropped": _dropped(calls),
         "script": [{"reply": conditions_in_json(what), "state": state} for what, state in describe(script)],
         "unused": _unused(fake),
-        "problems": [_problem_text(problem) for problem in fake.failures()],
+        "problems": [problem_text(problem) for problem in fake.failures()],
         "notes": _notes(fake),
     }
 
@@ -340,7 +341,7 @@ def _notes(fake: ServerFake) -> list[str]:
     return [mask(note.json or note.text) for note in fake.notes if first[note.kind] is note]
 
 
-def _problem_text(problem: Exception) -> str:
+def problem_text(problem: Exception) -> str:
     """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
     if isinstance(problem, ConverseHarnessError):
         return mask(conditions_in_json(problem.in_json))

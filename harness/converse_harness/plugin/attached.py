@@ -1,0 +1,25 @@
+"""Register what only some options of the command line need, and import it only for them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def attach(config: pytest.Config, stack: ExitStack) -> None:
+    """Register the hooks of the options that are given; `stack` closes them. Raises UsageError for a wrong option."""
+    if (chaos := config.getoption("converse_chaos")) is not None:
+        from converse_harness.plugin.chaos import Chaos
+
+        config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
+    if any(config.getoption(f"converse_{name}") for name in ("as", "as_strict", "as_answers")):
+        from converse_harness.plugin.rehearsal import rehearse
+
+        stack.enter_context(rehearse(config))
+    if (file := config.getoption("converse_report")) is not None:
+        from converse_harness.plugin.html_report import report_to
+
+        stack.enter_context(report_to(config, file))

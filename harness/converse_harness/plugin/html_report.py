@@ -1,0 +1,209 @@
+"""`--converse-report`: a page of HTML with the calls of the tests that failed.
+
+The process that runs a test makes the HTML of its calls, and pytest's report of the test carries it, also from a worker
+of xdist. The controller writes the file, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import pytest
+
+from converse_harness.endpoint import Endpoint
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.viewing import views_of
+from converse_harness.intercept.observers import watching
+from converse_harness.plugin.report import masked
+from converse_harness.plugin.settings import own_fakes
+from converse_harness.recordings.redaction import value_without_secrets
+from converse_harness.secrets import own_secrets
+from converse_harness.viewer.call import call_html, overview_html
+from converse_harness.viewer.html import Html
+from converse_harness.viewer.report import FailedTest, ShownFake, ShownTest, report_html
+
+_CALLS: Final = "converse_calls"
+"""The attribute of pytest's report with the number of calls and the fakes. It is no user property, because those stand
+in the files of other reports, such as JUnit's XML."""
+
+_Carried = tuple[int, list[tuple[str, str]]]
+"""The value of that attribute: the number of calls, and for each fake its title and HTML."""
+
+_FIRST_LINES: Final = 12
+"""At most this number of lines of a failure stands above the calls; the rest is closed."""
+
+_CLIENTS: Final[Mapping[str, str]] = {
+    "boto": "boto3 and aiobotocore",
+    "httpx": "httpx",
+    "server": "server",
+    "asgi": "ASGI",
+}
+"""The transports, in the words of the page."""
+
+
+@contextmanager
+def report_to(config: pytest.Config, file: str) -> Generator[None]:
+    """Context manager: in its block, the calls of tests are noted, and the run ends with a file.
+
+    The folder of the file is made. Raises UsageError if it cannot be made, or if the file is a folder.
+    """
+    path = config.invocation_params.dir / file
+    if not hasattr(config, "workerinput"):
+        _check(path, file)
+    hooks = ReportHooks(config, path, file)
+    config.pluginmanager.register(hooks, "converse_report")
+    with watching(hooks.watch):
+        yield
+
+
+def _check(path: Path, file: str) -> None:
+    if not file or path.is_dir():
+        raise pytest.UsageError(f"--converse-report={file}: it must be a file, such as report.html.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = f"its folder cannot be made: {error.strerror or error}"
+        raise pytest.UsageError(f"--converse-report={file}: {why}. Name a file in another folder.") from error
+
+
+class _Ran(NamedTuple):
+    """How a test ended, and the number of its calls."""
+
+    outcome: str
+    calls: int
+
+
+class ReportHooks:
+    """The hooks that note the calls of each test, and that write the file."""
+
+    def __init__(self, config: pytest.Config, path: Path, given: str) -> None:
+        self._path = path
+        self._given = given
+        self._is_worker = hasattr(config, "workerinput")
+        self._firsts: dict[Endpoint, int] | None = None
+        """For each fake that the running test has called: the number of its first call. None between tests."""
+        self._own: set[str] = set()
+        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
+        self._shown = False
+        """Whether a report of the running test carries its calls."""
+        self._failed: dict[str, FailedTest] = {}
+        self._ran: dict[str, _Ran] = {}
+        self._unordered = False
+        """Whether workers of xdist run the tests, so that they end in another order each time."""
+        self._told: tuple[str, bool] = "", False
+        """The line for the summary, and whether the file was written."""
+
+    def watch(self, endpoint: Endpoint, call: Call) -> None:
+        """Note the first call to a fake, in the thread in which it is answered."""
+        if self._firsts is not None:
+            self._firsts.setdefault(endpoint, call.number)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Note the calls of one test and of its fixtures."""
+        self._firsts, self._shown = {}, False
+        self._own.clear()
+        try:
+            return (yield)
+        finally:
+            self._firsts = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add the calls to the report of a phase that failed, and their number to the last report of every test."""
+        report = yield
+        self._own |= own_secrets()
+        if self._firsts is None:
+            return report
+        for fake in own_fakes(item):
+            if fake.endpoint.calls:
+                self._firsts.setdefault(fake.endpoint, fake.endpoint.calls[0].number)
+        if report.failed and not self._shown:
+            self._shown = True
+            setattr(report, _CALLS, (self._count(), [*self._fakes(report.nodeid)]))
+        elif report.when == "teardown":
+            setattr(report, _CALLS, (self._count(), []))
+        return report
+
+    def _calls(self) -> Iterator[tuple[Endpoint, list[Call]]]:
+        for endpoint, first in [*(self._firsts or {}).items()]:
+            yield endpoint, [call for call in [*endpoint.calls] if call.number >= first]
+
+    def _count(self) -> int:
+        return sum(len(calls) for _, calls in self._calls())
+
+    def _fakes(self, nodeid: str) -> Iterator[tuple[str, str]]:
+        """Yield the title and the HTML of each fake that the test has called."""
+        clean = partial(value_without_secrets, own=self._own)
+        test = sha256(nodeid.encode("utf-8", "replace")).hexdigest()[:10]
+        for number, (endpoint, calls) in enumerate(self._calls(), 1):
+            views = views_of(calls, clean)
+            prefix = f"t{test}-{number}-"
+            shown = [call_html(view, views[:at], prefix=prefix) for at, view in enumerate(views)]
+            title = f"Fake for {_CLIENTS.get(str(endpoint.transport), 'calls without a transport')}"
+            yield title, "".join((overview_html(views, prefix=prefix), *shown))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the calls and the failure of a test, where the file is written."""
+        if self._is_worker:
+            return
+        carried: Any = getattr(report, _CALLS, None)
+        count, fakes = cast("_Carried", carried or (0, []))
+        if carried is not None:
+            delattr(report, _CALLS)  # other plugins keep all reports to the end of the run
+        self._unordered |= hasattr(report, "node")
+        before = self._ran.get(report.nodeid)
+        outcome: str = "xfailed" if report.skipped and hasattr(report, "wasxfail") else report.outcome
+        if before is not None and (before.outcome == "failed" or outcome == "passed"):
+            outcome = before.outcome
+        self._ran[report.nodeid] = _Ran(outcome, max(count, before.calls if before is not None else 0))
+        if report.failed:
+            shown = [ShownFake(title, Html(html)) for title, html in fakes]
+            self._add_failure(report, shown)
+
+    def _add_failure(self, report: pytest.TestReport, fakes: list[ShownFake]) -> None:
+        before = self._failed.get(report.nodeid)
+        if before is not None:  # the teardown has failed as well
+            fakes = [*before.fakes, *fakes]
+        crash: Any = getattr(report.longrepr, "reprcrash", None)
+        whole = masked(report.longreprtext, self._own)
+        first = whole if crash is None else masked(f"{crash.message}\n\n{crash.path}:{crash.lineno}", self._own)
+        lines = first.splitlines()
+        more = [f"... ({len(lines) - _FIRST_LINES} more lines)"] if len(lines) > _FIRST_LINES else []
+        short = "\n".join([*lines[:_FIRST_LINES], *more])
+        test = masked(report.nodeid, self._own)
+        self._failed[report.nodeid] = FailedTest(test, str(report.when), short, whole, fakes)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Write the file, also after Ctrl-C."""
+        if self._is_worker:
+            return
+        from converse_harness.recordings.write import write
+
+        tests = sorted(self._ran) if self._unordered else [*self._ran]
+        rows = [self._row(test) for test in tests]
+        failed = [self._failed[test] for test in tests if test in self._failed]
+        page = report_html(failed, rows, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        try:
+            write(self._path, page)
+        except OSError as error:
+            self._told = f"--converse-report={self._given}: not written: {error.strerror or error}", False
+            return
+        count = f"{len(failed)} failed test{'s' * (len(failed) != 1)}"
+        self._told = f"converse-harness: wrote {self._given} ({count}, {len(page.encode()):,} bytes)", True
+
+    def _row(self, test: str) -> ShownTest:
+        ran = self._ran[test]
+        return ShownTest(masked(test, self._own), ran.outcome, ran.calls)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print where the file is."""
+        told, written = self._told
+        if told:
+            terminalreporter.write_line(told, red=not written)

@@ -1,0 +1,97 @@
+"""Recorded exchanges as a page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from converse_harness.endpoint.viewing import MessageMemory, in_aws_form
+from converse_harness.errors import ConverseHarnessError
+from converse_harness.json_values import parsed_json
+from converse_harness.recordings.lines import Line, body_bytes, event_of
+from converse_harness.recordings.replies import RecordedExchange, reply_of
+from converse_harness.reply.body import summarize_block
+from converse_harness.secrets import own_secrets
+from converse_harness.stream.assemble import Response, assemble
+from converse_harness.viewer.pieces import changed_events
+from converse_harness.viewer.view import CallView, mask_value, plain
+
+_MOST: Final = 20_000
+"""Of a body that is no JSON, at most this number of characters is shown."""
+
+
+def views_of_exchanges(exchanges: Iterable[RecordedExchange]) -> Iterator[CallView]:
+    """Yield the view of each exchange. Secrets are masked, also in a file that a person has written.
+
+    A recording has the times of an answer since its own request. On the time line, each call begins where the one
+    before it has ended.
+    """
+    clean = MessageMemory(partial(mask_value, own=own_secrets()))
+    started = 0.0
+    for exchange in exchanges:
+        view = _view_of(exchange, started, clean)
+        started += view.took
+        yield view
+
+
+def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -> CallView:
+    head, call, end = exchange.head, exchange.call, exchange.end
+    status = int(head.get("status", 0))
+    events = changed_events([plain(_event_of(line)) for line in exchange.events], clean)
+    ats = [float(line["t"]) for line in exchange.events]
+    ended = "" if end is None else str(end["end"])
+    summary, response = _meaning_of(exchange)
+    outcome = "complete" if not ended else ended if ended == "closed by client" else "cut"
+    broken = f"  ({ended})" if ended else ""
+    return CallView(
+        number=int(call["call"]),
+        operation=clean.text(exchange.operation),
+        model_id=clean.text(exchange.model_id),
+        started=started,
+        took=max(float(line["t"]) for line in exchange.lines() if "t" in line),
+        request=_request(call, clean),
+        headers=clean.headers((name, str(value)) for name, value in call.get("headers", {}).items()),
+        status=status,
+        outline=clean.text(f"{status or 'no HTTP answer'}  {summary}".rstrip() + broken),
+        outcome=outcome,
+        events=tuple(zip(ats, events, strict=True)),
+        answer=clean(_answer(head) if response is None else in_aws_form(response)),
+        faults=tuple(map(clean.text, exchange.faults)),
+        line=f"line {exchange.at} of the recording",
+        error=clean.text(str(head.get("failed", ""))),
+    )
+
+
+def _meaning_of(exchange: RecordedExchange) -> tuple[str, Response | None]:
+    """Return the answer in one line, and the whole of a stream; without both where it has no meaning."""
+    summary = str(exchange.head.get("type", ""))
+    with suppress(ConverseHarnessError):
+        reply = reply_of(exchange)
+        summary = reply.summary
+        response = assemble(reply.events()) if exchange.events else None
+        if response is not None:
+            summary = " + ".join(map(summarize_block, response.message["content"]))
+        return summary, response
+    return summary, None
+
+
+def _event_of(line: Line) -> Any:
+    found = event_of(line)
+    if found is None:
+        return {name: line[name] for name in ("bytes", "frame") if name in line}
+    return {found[0]: found[1]}
+
+
+def _request(call: Line, clean: MessageMemory) -> Any:
+    request = call.get("request")
+    if isinstance(request, dict):
+        return clean.request(request)  # pyright: ignore[reportUnknownArgumentType]
+    body = body_bytes("request", call)
+    return None if body is None else clean.text(body[:_MOST].decode(errors="replace"))
+
+
+def _answer(head: Line) -> Any:
+    body = body_bytes("body", head)
+    return None if body is None else parsed_json(body, body[:_MOST].decode(errors="replace"))

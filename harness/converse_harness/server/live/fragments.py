@@ -1,0 +1,110 @@
+"""The HTML of the live page: the page without calls, the head of a fake, and one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+from importlib.resources import files
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import scripted_in_short
+from converse_harness.endpoint.viewing import MessageMemory, views_of
+from converse_harness.errors import UnusedReplies
+from converse_harness.secrets import mask, own_secrets
+from converse_harness.server.control import ROOT, id_of, problem_text
+from converse_harness.server.control.wording import conditions_in_json
+from converse_harness.server.live.feed import Shown, Snapshot
+from converse_harness.server.mounts import ServerFake
+from converse_harness.viewer import CallView, Html, call_html, document, element, overview_html
+from converse_harness.viewer import policy as policy_of_pages
+from converse_harness.viewer.view import mask_value
+
+_TITLE: Final = "Calls to a fake Amazon Bedrock"
+
+
+@cache
+def _script() -> str:
+    script = files("converse_harness.server.live").joinpath("live.js")
+    return script.read_text("utf-8").replace("\r\n", "\n")  # a browser hashes it with these line ends
+
+
+@cache
+def page() -> bytes:
+    """Return the page without calls; its script reads them."""
+    state = element("p", "Without JavaScript, this page shows no calls.", id="state", role="status")
+    lead = Html(state + element("div", id="fakes"))
+    return document(_TITLE, (), lead=lead, scripts=(_script(),), connect=True).encode()
+
+
+@cache
+def policy() -> str:
+    """Return the Content-Security-Policy of the page, for its header."""
+    return f"{policy_of_pages(scripts=(_script(),), connect=True)}; frame-ancestors 'none'"
+
+
+def rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
+    """Return the data of the event for a fake or a call. Every text is escaped, and its secrets are masked."""
+    views, prefix = _views(fake), f"fake-{fake.number}-"
+    if shown.kind == "fake":
+        return {"title": _title(fake.fake), "html": _head(fake) + overview_html(views, prefix=prefix)}
+    at = next((place for place, view in enumerate(views) if view.number == shown.call), None)
+    if at is None:  # so many calls have come since that it is not shown any more
+        return {"html": ""}
+    return {"html": call_html(views[at], views[:at], prefix=prefix)}
+
+
+def _title(fake: ServerFake) -> str:
+    name = id_of(fake)
+    return "The fake at the server's own URL" if name == ROOT else f"Fake {name}"
+
+
+def _head(fake: Snapshot) -> str:
+    script = [mask(each) for each in scripted_in_short(fake.fake.endpoint.script)]
+    if fake.fake.in_json:
+        script = [conditions_in_json(each) for each in script]
+    failures = [each for each in fake.fake.failures() if fake.closed or not isinstance(each, UnusedReplies)]
+    problems = [problem_text(each) if fake.fake.in_json else mask(str(each)) for each in failures]
+    facts = element("p", element("code", fake.fake.url), *(f", {each}" for each in script))
+    return facts + "".join(element("pre", each, class_="removed") for each in problems)
+
+
+_first: WeakKeyDictionary[ServerFake, float] = WeakKeyDictionary()
+"""The time of the first call of each fake that was shown."""
+
+_ended: WeakKeyDictionary[Call, CallView] = WeakKeyDictionary()
+"""The views of calls whose answers have ended. Each call is compared with those before it."""
+
+
+_memories: WeakKeyDictionary[ServerFake, tuple[frozenset[str], MessageMemory]] = WeakKeyDictionary()
+"""The cleaned messages of each fake, and the secrets of this process from which they were cleaned."""
+
+_MOST_MESSAGES: Final = 2_000
+"""A memory with more messages is not used any more."""
+
+
+def _memory(fake: ServerFake) -> MessageMemory:
+    own = own_secrets()
+    known = _memories.get(fake)
+    if known is None or known[0] != own or known[1].size > _MOST_MESSAGES:
+        known = _memories[fake] = (own, MessageMemory(partial(mask_value, own=own)))
+    return known[1]
+
+
+def _views(fake: Snapshot) -> list[CallView]:
+    views: list[CallView] = []
+    for call in fake.calls:
+        view = _ended.get(call)
+        if view is None:
+            over = call.outcome != "still running"
+            begun = call.answered.taken.started
+            started = views[-1].started if views else 0.0
+            if begun:
+                started = round(1000 * (begun - _first.setdefault(fake.fake, begun)), 1)
+            view = replace(views_of([call], _memory(fake.fake))[0], started=started)
+            if over:
+                _ended[call] = view
+        views.append(view)
+    return views

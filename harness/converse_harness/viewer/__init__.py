@@ -1,0 +1,22 @@
+"""What people look at: calls as HTML, for a report, a page of the server and a notebook."""
+
+from converse_harness.viewer.call import call_html, fake_html, overview_html
+from converse_harness.viewer.html import Html, element, joined
+from converse_harness.viewer.page import PageSection, document, notebook_html, policy
+from converse_harness.viewer.view import CallView, RefusedBy, plain
+
+__all__ = (
+    "CallView",
+    "Html",
+    "PageSection",
+    "RefusedBy",
+    "call_html",
+    "document",
+    "element",
+    "fake_html",
+    "joined",
+    "notebook_html",
+    "overview_html",
+    "plain",
+    "policy",
+)

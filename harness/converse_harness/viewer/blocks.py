@@ -1,0 +1,126 @@
+"""Texts, JSON and content blocks of messages as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from converse_harness.json_values import is_object, member_of, objects_of
+from converse_harness.viewer.html import Html, element, joined
+from converse_harness.viewer.view import json_text
+
+_OPEN: Final = 1_200
+_LINES: Final = 16
+"""A text with more characters or lines than these is closed at first."""
+
+_MOST: Final = 100_000
+"""Of a text, at most this number of characters is shown."""
+
+_BEGIN: Final = 90
+"""The number of characters of a closed text that are shown."""
+
+FindUse = Callable[[str], tuple[str, Html] | None]
+"""Returns the name of the tool that was used under an id, and a link to the call that used it; None if unknown."""
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "message"), counted(1200, "message")
+    ('1 message', '1,200 messages')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+def milliseconds(value: float) -> str:
+    """Return a time with its unit: milliseconds below ten seconds, then seconds.
+
+    >>> milliseconds(12.34), milliseconds(65432.1)
+    ('12.3 ms', '65.4 s')
+    """
+    return f"{value:,.1f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
+
+
+def text_html(text: str, kind: str = "text") -> Html:
+    """Return a text as it is, with its spaces and line ends; a long text is closed, with its beginning and length."""
+    whole = text if len(text) <= _MOST else f"{text[:_MOST]}\n... ({counted(len(text) - _MOST, 'more character')})"
+    shown = element("pre", whole, class_=kind)
+    if len(text) <= _OPEN and text.count("\n") <= _LINES:
+        return shown
+    begin = " ".join(text[: 2 * _BEGIN].split())[:_BEGIN]
+    return folded(joined([f"{begin}... ", element("small", f"({counted(len(text), 'character')})")]), shown)
+
+
+def folded(summary: str, *content: str, opened: bool = False, class_: str | None = None) -> Html:
+    """Return content that a reader can open and close under a summary."""
+    return element("details", element("summary", summary), *content, open=opened, class_=class_)
+
+
+def json_html(value: Any) -> Html:
+    """Return a JSON value as indented text."""
+    return text_html(json_text(value), "json")
+
+
+def titled(title: str, *content: str, kind: str = "", note: str = "") -> Html:
+    """Return a block of a message or answer: its title, perhaps a note in small print, and its content."""
+    small = element("small", note) if note else None
+    head = element("div", element("b", title), " " if note else None, small, class_="block-title")
+    return element("div", head, *content, class_=f"block {kind}".rstrip())
+
+
+def message_html(message: Any, find_use: FindUse) -> Html:
+    """Return the content blocks of a message."""
+    if not is_object(message):
+        return json_html(message)
+    content = message.get("content")
+    if isinstance(content, str):  # Bedrock refuses it, and clients send it
+        return text_html(content)
+    return joined(part for block in objects_of(content) for part in block_html(block, find_use))
+
+
+def block_html(block: Mapping[str, Any], find_use: FindUse) -> Iterator[Html]:
+    """Yield the HTML of a content block: one part for each of its members, since a wrong block may have several."""
+    for name, value in block.items():
+        match name, value:
+            case "text", str(text):
+                yield text_html(text)
+            case "toolUse", use if is_object(use):
+                yield titled(f"uses {use.get('name')}", json_html(use.get("input")), kind="tool-use", note=_id_of(use))
+            case "toolResult", result if is_object(result):
+                yield _result_html(result, find_use)
+            case "reasoningContent", reasoning if is_object(reasoning):
+                text = member_of(reasoning, "reasoningText", "text")
+                shown = text_html(text) if isinstance(text, str) else json_html(reasoning)
+                yield titled("reasoning", shown, kind="reasoning")
+            case (("image" | "document" | "video" | "audio"), media) if is_object(media):
+                about = ", ".join(str(media[each]) for each in ("name", "format") if each in media)
+                yield titled(name, json_html(media.get("source")), kind="media", note=about)
+            case "cachePoint", _:
+                yield titled("cachePoint", kind="cache", note=json_text(value, indent=None))
+            case _:
+                yield titled(name, json_html(value))
+
+
+def _id_of(use: Mapping[str, Any]) -> str:
+    return str(use.get("toolUseId", "without an id"))
+
+
+def _result_html(result: Mapping[str, Any], find_use: FindUse) -> Html:
+    found = find_use(_id_of(result))
+    name, where = found if found is not None else ("", Html())
+    parts = [part for block in objects_of(result.get("content")) for part in _part_html(block)]
+    status = str(result.get("status", ""))
+    title = f"result of {name}" if name else "result"
+    link = element("small", " used in ", where) if where else None
+    head = element(
+        "div", element("b", title), element("i", f" {status}") if status else None, link, " ",
+        element("small", _id_of(result)), class_="block-title",
+    )  # fmt: skip
+    return element("div", head, *parts, class_="block tool-result" + " failed" * (status == "error"))
+
+
+def _part_html(block: Mapping[str, Any]) -> Iterator[Html]:
+    if isinstance(block.get("text"), str):
+        yield text_html(block["text"])
+    else:
+        yield json_html(block.get("json", block))

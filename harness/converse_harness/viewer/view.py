@@ -1,0 +1,170 @@
+"""What a page shows of one call, as plain JSON values: `CallView`."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, cast
+
+from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of
+from converse_harness.secrets import mask_encoded, own_secrets
+
+_LONG: Final = 120
+"""A blob of more characters in base64 is shown by its size."""
+
+_BLOBS: Final = frozenset({"bytes", "redactedContent"})
+"""The members of Bedrock's JSON whose text is base64."""
+
+_DEEPEST: Final = 100
+"""Values that are nested deeper are not shown."""
+
+
+class RefusedBy(NamedTuple):
+    """The rule that refused a request: its name, the words of the refusal, and the source of the rule."""
+
+    rule: str
+    words: str
+    source: str
+
+
+@dataclass(frozen=True)
+class CallView:
+    """What a page shows of one call. All values are plain JSON, with secrets masked by whoever makes the view.
+
+    `started` is the number of milliseconds since the first call that is shown, `took` the milliseconds to the last byte
+    that the client received, and `waited` the milliseconds that the client waited, or would have waited, before its
+    next attempt. `request` is the JSON of the body, `headers` are pairs of name and value. `status` is 0 without an
+    HTTP answer. `outline` is the answer in one line. `events` are pairs of milliseconds since the request and event.
+    `answer` is the JSON of the whole answer, or None. `line` is the line of the test that scripted the reply, such as
+    `test_x.py:12`. `error` is the error that was raised instead of an answer. Unknown texts are empty.
+    """
+
+    number: int
+    operation: str = ""
+    model_id: str = ""
+    started: float = 0.0
+    took: float = 0.0
+    waited: float = 0.0
+    request: Any = None
+    headers: Sequence[tuple[str, str]] = ()
+    status: int = 0
+    outline: str = ""
+    outcome: str = ""
+    events: Sequence[tuple[float, Any]] = ()
+    answer: Any = None
+    faults: Sequence[str] = ()
+    refusal: RefusedBy | None = None
+    notes: Sequence[str] = ()
+    line: str = ""
+    error: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the view as a JSON object, which `from_json` reads."""
+        written = asdict(self).items()
+        return {name: value for name, value in written if name == "number" or value not in ("", (), None, 0)}
+
+    @classmethod
+    def from_json(cls, members: Mapping[str, Any]) -> CallView:
+        """Return the view that `to_json` wrote, also after it was JSON text."""
+        given: dict[str, Any] = dict(members)
+        for name in ("headers", "events"):
+            given[name] = tuple((first, second) for first, second in given.get(name, ()))
+        for name in ("faults", "notes"):
+            given[name] = tuple(given.get(name, ()))
+        refusal = given.get("refusal")
+        given["refusal"] = None if refusal is None else RefusedBy(*refusal)
+        return cls(**given)
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the call was answered without an error, and the client has read the answer, or still reads it."""
+        failed = any(name.endswith("Exception") for _, event in self.events for name in object_of(event))
+        good = self.status < 400 and self.status > 0 and self.outcome != "cut"
+        return good and not failed and not self.error and self.refusal is None
+
+    @cached_property
+    def conversation(self) -> Mapping[str, Any]:
+        """The JSON object with the messages: the body itself, or the part of it that CountTokens counts."""
+        inside = member_of(self.request, "input", "converse") if self.operation == "CountTokens" else None
+        return inside if is_object(inside) else object_of(self.request)
+
+    @cached_property
+    def messages(self) -> list[Any]:
+        """The messages of the request; empty if there are none."""
+        messages = self.conversation.get("messages")
+        return messages if is_array(messages) else []
+
+    @cached_property
+    def message_keys(self) -> list[str]:
+        """A text for each message of the request; equal messages have equal texts."""
+        return [sha256(json_text(each, indent=None).encode("utf-8", "replace")).hexdigest() for each in self.messages]
+
+    @cached_property
+    def tool_uses(self) -> Mapping[str, str]:
+        """The names of the tools that the answer uses, by the ids of the uses."""
+        starts = [member_of(event, "contentBlockStart", "start", "toolUse") for _, event in self.events]
+        blocks = objects_of(member_of(self.answer, "output", "message", "content"))
+        uses = [object_of(each) for each in (*starts, *(block.get("toolUse") for block in blocks))]
+        return {str(use["toolUseId"]): str(use.get("name", "")) for use in uses if "toolUseId" in use}
+
+
+def plain(value: Any, name: str = "", depth: int = 0) -> Any:
+    """Return a value as JSON that a page can show. Long blobs are replaced by their size and their SHA-256.
+
+    >>> plain({"image": {"source": {"bytes": bytes(3000)}}, "at": (1, 2)})
+    {'image': {'source': {'bytes': '3,000 bytes, SHA-256 c81ca5eda594...'}}, 'at': [1, 2]}
+    """
+    if depth > _DEEPEST:
+        return "(nested too deeply to be shown)"
+    if isinstance(value, bytes | bytearray):
+        text = b64encode(value).decode()
+        return text if len(text) <= _LONG else _size(value)
+    if isinstance(value, Mapping):
+        members = cast("Mapping[object, Any]", value)
+        return {str(key): plain(member, str(key), depth + 1) for key, member in members.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, "", depth + 1) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, str):
+        return _blob(value) if name in _BLOBS and len(value) > _LONG else value
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -> Any:
+    """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
+
+    `own` are the secrets of this process, by default `own_secrets()`.
+
+    >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
+    {'note': '***', 'n': [1]}
+    """
+    own = own_secrets() if own is None else own
+    if isinstance(value, str):
+        before = f"{name}: " if name else ""
+        made = mask_encoded(before + value, own)
+        return made.removeprefix(before) if made.startswith(before) else mask_encoded(value, own)
+    if is_object(value):
+        return {mask_encoded(key, own): mask_value(each, key, own) for key, each in value.items()}
+    return [mask_value(each, name, own) for each in value] if is_array(value) else value
+
+
+def _blob(text: str) -> str:
+    try:
+        return _size(b64decode(text, validate=True))
+    except ValueError:
+        return text
+
+
+def _size(data: bytes | bytearray) -> str:
+    return f"{len(data):,} bytes, SHA-256 {sha256(data).hexdigest()[:12]}..."
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """Return the JSON text of a value; of a value that has none, what Python prints."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    except (ValueError, RecursionError):
+        return "(nested too deeply to be shown)"
