@@ -31,5 +31,6 @@ html_theme = "furo"
 html_title = "converse-harness"
 html_copy_source = False
 html_show_sphinx = False
+html_extra_path = ["matrix-grid.html"]
 html_static_path = ["_site/static"]
 html_css_files = ["site.css"]

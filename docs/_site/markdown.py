@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.addnodes import download_reference
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
@@ -47,6 +48,13 @@ def anchor(app: Sphinx, document: nodes.document) -> None:
             slugs.setdefault(name, (raw.line or 0, name, name))
 
 
+def open_pages(app: Sphinx, document: nodes.document) -> None:
+    """Let a link to a whole page of HTML (`html_extra_path`) open the page; MyST makes it a file to download."""
+    for link in list(document.findall(download_reference)):
+        if link["reftarget"] in app.config.html_extra_path:
+            link.replace_self(nodes.reference("", "", *link.children, refuri=link["reftarget"], internal=True))
+
+
 def add_words(app: Sphinx, document: nodes.document) -> None:
     """Make the words of words.toml the keywords of their page."""
     words = app.config.words.get(app.env.docname)
@@ -65,6 +73,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive, and connect the others."""
     app.add_directive("picture", Picture)
     app.connect("source-read", draw)
+    app.connect("doctree-read", open_pages, priority=400)  # before Sphinx copies the files of downloads
     app.connect("doctree-read", anchor)
     app.connect("doctree-read", add_words)
     app.connect("env-check-consistency", check_words)

@@ -1,4 +1,4 @@
-"""docs/matrix.html: the matrix as one file that filters, with what was seen behind each cell.
+"""docs/matrix-grid.html: the matrix as one file that filters, with what was seen behind each cell.
 
 It can be read without JavaScript: a cell leads to its outcome below the grid. Tags and quotes that HTML lets one leave
 out are left out, as there are some 2,900 cells.
@@ -59,7 +59,7 @@ class _Outcome:
 
 
 def grid() -> str:
-    """docs/matrix.html."""
+    """docs/matrix-grid.html."""
     seen: Seen = {client: client.read() for client in clients().values()}
     cases = [(family, case) for family, make in FAMILIES.items() for case in make()]
     outcomes = {case.name: _outcomes(case, seen) for _, case in cases}

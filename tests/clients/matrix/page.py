@@ -1,4 +1,4 @@
-"""Writes docs/matrix.md, docs/matrix.html and a page for each client: `python -m tests.clients.matrix.page`."""
+"""Writes docs/matrix.md, docs/matrix-grid.html and a page for each client: `python -m tests.clients.matrix.page`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.clients.matrix.verdicts import TITLES, WORDS, head, verdicts, ways
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 PAGE: Final = DOCS / "matrix.md"
-GRID: Final = DOCS / "matrix.html"
+GRID: Final = DOCS / "matrix-grid.html"
 FOLDER: Final = DOCS / "matrix"
 
 HANDLED: Final = "✓"
@@ -29,7 +29,7 @@ tables are about streams (`ConverseStream`), the later ones about whole answers 
 the [contract's standard](contract.md#the-standard), and links to the observed result. `nox -s matrix` runs all clients
 again and writes this page.
 
-[The grid](matrix.html) shows the same in a browser, in one file with filters.
+[The grid](matrix-grid.html) shows the same in a browser, in one file with filters.
 """
 
 LEGEND: Final = f"""\
