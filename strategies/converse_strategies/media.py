@@ -106,7 +106,7 @@ SNPhXSHPZFVshG2B6Mcu61gKY7eC8m9EXvCWWsIgMAJNKSRRaBruiUotypGhqvfbBuwHBrKeRv0aLqmN
 4RCyMbAQGAsgy+HI9qikOIZsBu2stlvvWBvH/4rF9rDYX7D0szqIlfwrVrqHlbpYEf411rQUh89rWYoxCgAHKNg8EFNKKIxho2FzX+yK3Gpx5GiY
 EEcLSeBohMaOFkVuDcqwo8Wx68eSHT9d8mIuSjusfvEqDJs5AaU04O+xVpqX2pInjCHPa9920BdT8C4Y
 """),
-    # A document with one paragraph or cell, "text".
+    # One paragraph, "text". In xlsx a paragraph is a row with its number and its text.
     "docx": _unpacked("""
 eNqdVM2O0zAQTunChROiD2B8Q6hxFyRAVZMVYkFarQQVWk4IrUwybSMS27K9/RGXfY99Bh6AJ+HGgSMnXgCJmaTdkmwWUB15HHs834y/z/L4uLvX
 C6p2L1ipR18/d4KA+l1cefdcKw/Kn56sDLj34bLIRwdo2Bysy7SK+H444AxUotNMTSP+9uRl/ylnzkuVylwriPgKHD+IRyUCw1jlIj7z3gyFcMkM

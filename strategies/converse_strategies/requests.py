@@ -201,7 +201,9 @@ _OPTIONAL: Final[Mapping[str, _Member]] = {
     "serviceTier": lambda texts: metadata.service_tiers(),
     "outputConfig": lambda texts: output_configs(texts=texts),
 }
-"""Strategies for the other members of a request. A member that only a newer botocore has is drawn from its model."""
+"""Strategies for the members of a request that are not in `_OWN_WAY`. `_optional_members` adds those that only a
+newer botocore has, drawn from their shapes in its model.
+"""
 
 _OF_PROMPTS: Final = (
     _GUARDRAIL,

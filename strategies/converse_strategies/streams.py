@@ -165,8 +165,8 @@ def cut(text: str, cuts: bytes) -> list[str]:
     next four places where a cut is easily handled wrongly, such as between `\r` and `\n`; if there is no such place,
     the byte acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not
     end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus every way to
-    cut is possible. b"" leaves the text whole. If a text of 256 or more characters begins with a byte from 16 on, it is
-    cut into 1 to 8 or 180 to 250 even pieces.
+    cut a text of less than 256 characters is possible. A text of 256 or more is cut into even pieces if the first byte
+    is 16 or more: into at most 8 if this byte is below 128, otherwise into at most 250. b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']

@@ -104,4 +104,4 @@ class Catalogue(Mapping[str, Case]):
 
 
 CASES: Final[Mapping[str, Case]] = Catalogue()
-"""Every case by its name, in the order of the families."""
+"""Every case by its name, in the order of FAMILIES."""

@@ -182,7 +182,7 @@ def _of_one(reply: Reply) -> Expectation:
 
 
 def is_endless(fault: Fault) -> bool:
-    """Whether the fault lasts for ever. After any other pause, the rest of the answer arrives."""
+    """Whether the fault is a stall that never ends. After a stall that ends, the rest of the answer arrives."""
     return fault.seconds == inf
 
 

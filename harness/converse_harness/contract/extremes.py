@@ -87,7 +87,7 @@ def _numbers() -> str:
 
 
 def _traced() -> dict[str, Any]:
-    """Return a guardrail trace that has both of its members."""
+    """Return the trace of a stream's metadata, with both of its members: `guardrail` and `promptRouter`."""
     routed = "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"
     return {
         "guardrail": {"inputAssessment": {"abcdefghijkl": {"topicPolicy": {"topics": list[Any]()}}}},

@@ -208,5 +208,5 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
 
 
 def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
-    """Whether an open block expects a refusal. If several do, the newest of these blocks stores the refusal."""
+    """Whether one of the entered `with fake.refuses(...)` blocks expects a refusal; the newest of these stores it."""
     return any(each.takes(call, refusal) for each in reversed(expected))

@@ -115,7 +115,8 @@ class _ProxyRequest(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        # Write the whole line at once, before the program receives the refusal, which the program gets in any case.
+        # Write the report before the answer: then it is in the file when the program continues. Write the line in one
+        # piece, because other threads and proxies append to the same file. If that fails, refuse all the same.
         with suppress(OSError):
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())

@@ -46,7 +46,7 @@ _BLOCKED: Final = (
 
 
 def check(*hosts: object) -> None:
-    """Raise BlockedConnection if one of the hosts is a Bedrock host and `registry.closing()` returns a fake."""
+    """Raise BlockedConnection if one of the hosts is a Bedrock host, unless connections to Bedrock are allowed now."""
     for host in hosts:
         if host is not None and is_bedrock_host(host):
             fake = registry.closing()

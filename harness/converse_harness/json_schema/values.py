@@ -25,7 +25,7 @@ _LARGEST: Final = 1_000
 """The maximum number of items of a made array and of members of a made object. A schema with a larger minimum fails."""
 
 _MOST_FORMS: Final = 48
-"""The maximum number of combinations of branches that are tried for one conjunction."""
+"""For one conjunction, at most this number of ways to choose branches (of `anyOf`, `oneOf`, `if`, ...) is tried."""
 
 _MOST_STEPS: Final = 20_000
 """The maximum number of candidates that are checked for one schema."""

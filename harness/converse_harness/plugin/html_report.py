@@ -99,7 +99,7 @@ class ReportHooks:
         """The line for the summary, and whether the file was written."""
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
-        """Note the first call to a fake, in the thread in which it is answered."""
+        """Note the running test's first call to each fake. Runs for every call, in the client's thread."""
         if self._firsts is not None:
             self._firsts.setdefault(endpoint, call.number)
 

@@ -28,7 +28,7 @@ _MARKED: Final = "pytest --converse-record=all "
 """The beginning of the command that records the session of a marked test again. The quoted node id follows."""
 
 _NAMED: Final = 3
-"""The command names at most this number of tests; if there are more tests, it names their files instead."""
+"""The printed command names at most this number of tests; if there are more, it names their files instead."""
 
 
 def _take(item: pytest.Item) -> list[StaleRecording]:

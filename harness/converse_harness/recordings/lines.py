@@ -104,7 +104,7 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""Maps each key that identifies a line without an event to the kind of this line."""
+"""Maps each of these keys to the kind of a line that has it. Below the header, every other line is one of an event."""
 
 
 def dump(line: Mapping[str, Any]) -> str:

@@ -317,8 +317,8 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
 }
-"""The parts of a request that are compared. All other parts of a request may differ. With "shape", these are all texts,
-the inputs and schemas of tools, media, and the inference settings.
+"""The parts of a request that are compared. All other parts of a request may differ. With the rule "shape", the parts
+that may differ are all texts, the inputs and schemas of tools, media, and the inference settings.
 """
 
 

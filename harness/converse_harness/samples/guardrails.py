@@ -23,9 +23,9 @@ PII: Final[Mapping[str, str]] = {
     "DRIVER_ID": "D1268686",
     "EMAIL": "veronica00@example.com",
     "INTERNATIONAL_BANK_ACCOUNT_NUMBER": "GB30IHOL33463044201689",
-    "IP_ADDRESS": "192.0.2.105",  # RFC 5737
+    "IP_ADDRESS": "192.0.2.105",  # reserved for documentation, RFC 5737
     "LICENSE_PLATE": "N80-81D",
-    "MAC_ADDRESS": "00:00:5E:00:53:43",  # RFC 7042
+    "MAC_ADDRESS": "00:00:5E:00:53:43",  # reserved for documentation, RFC 7042
     "NAME": "Mark Hines",
     "PASSWORD": "c8*s$7qt$7TZdB",
     "PHONE": "(206) 555-0120",

@@ -231,7 +231,7 @@ SHAPES: Final = {
 
 
 def variants_of(name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each variant that the installed botocore's model has."""
+    """Yield the path and value of each variant in a set of SHAPES, without those that the installed botocore lacks."""
     if name == "stop_reason":
         yield from ((reason, reason) for reason in bedrock.enum("StopReason"))
     elif name == "pii_kind":

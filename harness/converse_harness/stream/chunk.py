@@ -147,7 +147,7 @@ def _check_message(message: object) -> None:
 
 
 def family_named(call: str, family: object) -> Family:
-    """Return a Family, or the Family with this name. Raises ReplyError, which names the function `call`, for others."""
+    """Return `family` itself, or the Family that it names. Otherwise raises ReplyError, which names function `call`."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:

@@ -48,7 +48,9 @@ class Chunk(NamedTuple):
 JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
 STREAM_HEADERS: Final = ("Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId")
 ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
-"""The names of the headers of JSON, stream and error answers, in recorded order. `Date` comes before these headers."""
+"""The names of the headers of three kinds of answers, in recorded order: JSON, streams, errors. `Date` comes before all
+of them.
+"""
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"

@@ -58,7 +58,7 @@ class Word:
 
     @property
     def beside(self) -> list[str]:
-        """The names of the arguments that are written as further members of the same JSON object."""
+        """The names of the arguments that stand beside the member in the JSON of the reply; only "value" has them."""
         named = list(parameters(self.function))
         return named[1:] if self.form == "value" else []
 

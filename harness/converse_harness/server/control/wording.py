@@ -43,7 +43,10 @@ def argument_in_json(text: str, first: str, *, beside: bool) -> str:
 
 
 def pair_in_json(text: str, first: str, second: str) -> str:
-    """Return an error text that begins with the wrong argument, in place of a member with one or two arguments.
+    """Return an error text that names the wrong one of two arguments, as `function.argument is value: `.
+
+    `text` begins with `function is [value, value]: ` if the second argument is wrong, and with `function is value: ` if
+    the first one is wrong.
 
     >>> pair_in_json('fails_after is [1, "throttled"]: it is no exception.', "events", "exception")
     'fails_after.exception is "throttled": it is no exception.'

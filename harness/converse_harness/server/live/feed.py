@@ -89,7 +89,7 @@ Render = Callable[[Shown, Snapshot], Mapping[str, object]]
 
 
 class Reader(Arriving):
-    """The stream of events of one browser."""
+    """The body of the response to one browser that reads the feed: the events, as the feed gives them."""
 
     def __init__(self, revision: int, wants_more: Callable[[], None]) -> None:
         super().__init__(())
