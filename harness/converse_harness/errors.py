@@ -93,7 +93,7 @@ class UnexpectedCall(CallError):
     >>> messages = [{"role": "user", "content": [{"text": "?"}]}]
     >>> with fake_converse():
     ...     boto3.client("bedrock-runtime").converse(modelId="m", messages=messages)
-    UnexpectedCall: call 1 has no reply left...
+    UnexpectedCall: ...
     """
 
 

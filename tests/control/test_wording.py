@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from converse_harness import reply
 from converse_harness.cli.loading import load
 from converse_harness.endpoint import failure_texts
 from converse_harness.server.control import openapi
@@ -38,6 +39,12 @@ def ask(client: Client, fake: Any, *targets: str, body: object = None) -> None:
         fake.exchange(Request("POST", target, (), json.dumps(body or {"messages": HELLO}).encode()))
 
 
+def after_a_block(client: Client, fake: Any) -> None:
+    with fake.script(reply.text("a")):
+        exchange(fake)
+    exchange(fake, "again")
+
+
 def calls_anything_else(client: Client, fake: Any) -> None:
     ask(client, fake, "/model/m/invoke", "/model/m/invoke-with-response-stream", "/model/m/nothing", "/async-invoke")
     ask(client, fake, "/knowledgebases/ABCDEFGHIJ/retrieve", "/guardrail/g/version/1/apply")
@@ -59,6 +66,7 @@ def retries(client: Client, fake: Any) -> None:
 
 PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {
     "nothing scripted": ({}, lambda client, fake: exchange(fake)),
+    "a block that ended": ({}, after_a_block),
     "one turn too many": ({"script": [{"text": "a"}]}, lambda client, fake: [exchange(fake), exchange(fake, "again")]),
     "one round too many": (
         {"script": [{"text": "a"}]},

@@ -289,7 +289,7 @@ def test_it_ends_in_the_middle_of_a_stream_and_leaves_nothing(script: Path, by: 
             served.process.send_signal(by)
             with pytest.raises(httpx.TransportError):
                 list(parts)
-        assert re.search(r'-> text "a b c" .* 1 events +\d+ ms  cut$', served.line())
+        assert re.search(r'-> text "a b c" .* 1 event +\d+ ms  cut$', served.line())
         assert served.line() == ""
         assert served.process.wait(timeout=60) == 128 + by
         port = int(served.url.rpartition(":")[2])

@@ -4,6 +4,9 @@ import os
 
 import pytest
 
+from converse_harness.intercept import registry
+from tests.nested import OURS, load
+
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 NETWORK = """
 import socket, sys
@@ -30,6 +33,17 @@ def guarded(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
 
 def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
     return project.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+
+def test_a_run_that_does_not_begin_leaves_the_guard_off(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load()
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeconftest("import no_such_module")
+    outside = registry.closing()
+    pytester.runpytest_inprocess(*OURS, "--converse-guard=session").stderr.fnmatch_lines(["*no_such_module*"])
+    assert registry.closing() is outside
 
 
 def test_a_test_without_a_fake_fails_and_is_told_of_the_fixture(guarded: pytest.Pytester) -> None:

@@ -93,6 +93,7 @@ class Hooks:
             self._guard = SessionGuard()
             self._guard.open()
             self._stack.callback(self._guard.close)
+            config.add_cleanup(self._stack.close)  # a run that ends before it is configured is not unconfigured
 
     def _count_recordings(self) -> Tally:
         if self._tally is None:
