@@ -83,8 +83,8 @@ TABLES: Final[Tables] = {"counts": counts, **{key(title): partial(chapter, title
 
 RELEASED: Final = "\n## Released versions, before and after\n"
 ABOUT_RELEASED: Final = """
-These are clients as they were released. The test of a thread is red with the version that has the bug, and green with
-the version that mended it. `nox -s history` runs these tests.
+The tests of these threads were run with released versions of the clients. Each test fails (*red*) with the version that
+has the bug, and passes (*green*) with the version that corrected it. `nox -s history` runs these tests.
 
 """
 

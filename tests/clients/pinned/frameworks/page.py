@@ -28,19 +28,19 @@ INTRODUCTION: Final = """\
 # Agent frameworks
 
 You test a program that is built on a framework. The framework runs unchanged, as in production: it makes its own
-client, and the fixture answers this client. The frameworks below were tried, each in an environment of its own. The
-project has nothing but the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
+client, and the fixture answers this client. Each of the frameworks below was tried in an environment of its own. The
+test project has only the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
 
-*Needs* is the set-up of a test besides the fixture [`converse`](fixtures.md). *Seen* lists what the suite tests. A
-**text** is one answer; a **conversation** has a second question; a **stream** is read piece by piece; **async** is a
-framework's second, asynchronous API. In a **tool use** the framework returns the tool that the model chose. In a
-**tool loop** it runs the tool, sends the result and gets a text. **Throttled** is a 429 and then an answer. The suites
-are in the repository, in `tests/clients/pinned/frameworks/`.
+*Needs* names what a test needs besides the fixture [`converse`](fixtures.md). *Seen* lists the tests of the framework's
+suite. A **text** is one answer; a **conversation** has a second question; a **stream** is read piece by piece;
+**async** uses the framework's asynchronous API. In a **tool use** the framework returns the tool that the model chose.
+In a **tool loop** the framework runs the tool, sends the result and gets a text. In **throttled** a 429 comes first,
+and then an answer. The suites are in the repository, in `tests/clients/pinned/frameworks/`.
 """
 
 AFTER_THE_TABLE: Final = """\
 Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) shows what
-they do with every case. A framework that is in neither table uses one of these clients in most cases. The page on
+they do with every case. A framework that is in neither table usually uses one of the clients of the matrix. The page on
 [transports](transports.md) names the fixture for each client.
 
 ## Nothing but the fixture
@@ -67,14 +67,15 @@ def test_looks_up_the_weather(converse):
     assert answered.tool_results[0]["content"] == [{"text": "18 °C in Bern"}]
 ```
 
-Notes on some of them:
+Notes on some of the frameworks:
 """
 
 ONE_LINE: Final = """\
 ## One line
 
-Some frameworks look for keys themselves, and raise an error before they make a client. `converse.environ` has dummy
-keys and a region, but no endpoint. Set them for each test, in your `conftest.py`:
+Some frameworks look for keys themselves. If they find none, they raise an error before they make a client.
+`converse.environ` has dummy keys and a region, but no endpoint. Set these variables for each test, in your
+`conftest.py`:
 
 <!-- example: file=conftest.py -->
 ```python
@@ -100,14 +101,14 @@ def test_finds_keys(converse):
     assert boto3.Session().get_credentials() is not None
 ```
 
-Without this line these errors are raised:
+Without this line, these frameworks raise an error:
 """
 
 WRONG: Final = """\
 ## What they do wrong
 
-These are bugs of the released frameworks; they come with any answer of Bedrock. A test of the suite shows each bug, and
-fails when the framework is mended. [More of this kind](found.md).
+These are bugs of the released frameworks; they appear with ordinary answers of Bedrock. A test of the suite shows each
+bug, and fails once the framework is corrected. [Bugs of this kind in other clients](found.md).
 """
 
 AGAIN: Final = """\
