@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, TypeVar
 
@@ -46,38 +46,41 @@ def _smaller(answer: Reply) -> Iterator[Reply]:
     for make in makers:
         try:
             made = make()
-            whole = assemble(made.events())
+            assemble(made.events())
         except ReplyError:  # the removal breaks the order of events, or the JSON of a tool's input
             continue
-        if whole.stop_reason != "tool_use" or any("toolUse" in block for block in whole.message["content"]):
-            yield made
+        yield made
 
 
 def _of_message(body: MessageBody) -> Iterator[Callable[[], Reply]]:
-    def made(content: Sequence[Event], **changed: Any) -> Callable[[], Reply]:
-        return lambda: reply.message(*content, **{"stop_reason": body.stop_reason, **body.options, **changed})
+    def made(content: Sequence[Event], stop_reason: Any = body.stop_reason) -> Callable[[], Reply]:
+        return lambda: reply.message(*content, stop_reason=stop_reason, **body.options)
 
+    reason: Any = body.stop_reason
     for content in _without(body.content):
-        yield made(content)
+        yield made(content, _stop_reason(body.stop_reason, content))
     for number, block in enumerate(body.content):
         for less in _reduced(block):
             yield made([*body.content[:number], less, *body.content[number + 1 :]])
     if body.options:
-        yield lambda: reply.message(*body.content, stop_reason=body.stop_reason)
-    if body.stop_reason not in ("end_turn", "tool_use"):
-        yield made(body.content, stop_reason="end_turn")
+        yield lambda: reply.message(*body.content, stop_reason=reason)
+    if body.stop_reason != (usual := _stop_reason("tool_use", body.content)):
+        yield made(body.content, usual)
 
 
 def _of_events(events: list[dict[str, Any]]) -> Iterator[Callable[[], Reply]]:
     start, *inner = [event for event in events if kind(event) not in ("messageStop", "metadata")]
-    end = events[len(inner) + 1 :]
-    blocks = _blocks(inner)
+    stop, *metadata = events[len(inner) + 1 :]
+    reason = stop["messageStop"]["stopReason"]
 
-    def made(inside: Sequence[Event]) -> Callable[[], Reply]:
-        return lambda: reply.events([start, *inside, *end])
+    def made(
+        inside: Sequence[Event], stop_reason: Any = reason, end: Sequence[Event] = metadata
+    ) -> Callable[[], Reply]:
+        return lambda: reply.events([start, *inside, {"messageStop": {"stopReason": stop_reason}}, *end])
 
-    for kept in _without(blocks):
-        yield made(_numbered(kept))
+    for blocks in _without(_blocks(inner)):
+        kept = _numbered(blocks)
+        yield made(kept, _stop_reason(reason, kept))
     yield lambda: _as_message(events)
     deltas = [number for number, event in enumerate(inner) if "contentBlockDelta" in event]
     for left in _without(deltas):
@@ -86,15 +89,21 @@ def _of_events(events: list[dict[str, Any]]) -> Iterator[Callable[[], Reply]]:
     for number, event in enumerate(inner):
         for less in _reduced(event):
             yield made([*inner[:number], less, *inner[number + 1 :]])
-    if end[1:] not in ([], [LEAST]):
-        yield lambda: reply.events([start, *inner, end[0], LEAST])
-    if end[0]["messageStop"]["stopReason"] not in ("end_turn", "tool_use"):
-        yield lambda: reply.events([start, *inner, {"messageStop": {"stopReason": "end_turn"}}, *end[1:]])
+    if metadata not in ([], [LEAST]):
+        yield made(inner, end=[LEAST])
+    if reason != (usual := _stop_reason("tool_use", inner)):
+        yield made(inner, usual)
+
+
+def _stop_reason(reason: str | None, parts: Iterable[Event]) -> Any:
+    """The stop reason of an answer that has these blocks or events: tool_use needs a tool."""
+    called = any("toolUse" in part or "toolUse" in part.get("contentBlockStart", {}).get("start", {}) for part in parts)
+    return "end_turn" if reason == "tool_use" and not called else reason
 
 
 def _as_message(events: list[dict[str, Any]]) -> Reply:
     """The same answer, cut as the fake cuts messages."""
-    whole = assemble(events)
+    whole: Any = assemble(events)
     return reply.message(*whole.message["content"], stop_reason=whole.stop_reason)
 
 
