@@ -42,7 +42,11 @@ def shrunk(answer: Reply, holds: Callable[[Reply], bool], tries: int = TRIES) ->
 
 def _smaller(answer: Reply) -> Iterator[Reply]:
     """Every legal stream that one removal makes of an answer, those that remove most first."""
-    makers = _of_message(answer.body) if isinstance(answer.body, MessageBody) else _of_events([*answer.events()])
+    body = answer.body
+    if isinstance(body, MessageBody) and body.pieces is None:
+        makers = _of_message(body)
+    else:
+        makers = _of_events([*answer.events()])
     for make in makers:
         try:
             made = make()

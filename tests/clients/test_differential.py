@@ -13,7 +13,7 @@ from hypothesis.vendor.pretty import pretty
 from converse_harness import Reply, assemble, reply
 from tests.clients import differential
 from tests.clients.differential import ClientProcesses, Disagreement, Row
-from tests.clients.shrinking import TRIES, shrunk
+from tests.clients.shrinking import LEAST, TRIES, shrunk
 
 HANDLED: Row = {"verdict": "handled", "why": ""}
 
@@ -72,7 +72,7 @@ def test_what_is_drawn_is_read_again_and_consumed(tmp_path: Path) -> None:
 def test_a_disagreement_shrinks_to_what_it_needs() -> None:
     def ask(client: str, code: str) -> Row:
         if client == "broken" and "77" in code:
-            return {"verdict": "mishandled: corrupted", "why": f"tool call of {len(code)} characters"}
+            return {"verdict": "mishandled: corrupted", "why": f"{code[-30:]!r}; it was another"}
         return HANDLED
 
     small = disagreement(ask).shrunk(ask)
@@ -89,12 +89,13 @@ def test_a_smaller_stream_is_cut_as_the_disagreement_needs_it() -> None:
 
     answer = differential.answer(disagreement(ask).shrunk(ask).code)
     thought = {"reasoningContent": {"text": ""}}
-    assert [event for event in answer.events() if "metadata" not in event] == [
+    assert [*answer.events()] == [
         {"messageStart": {"role": "assistant"}},
         {"contentBlockDelta": {"contentBlockIndex": 0, "delta": thought}},
         {"contentBlockDelta": {"contentBlockIndex": 0, "delta": thought}},
         {"contentBlockStop": {"contentBlockIndex": 0}},
         {"messageStop": {"stopReason": "end_turn"}},
+        LEAST,
     ]
 
 
