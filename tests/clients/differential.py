@@ -27,9 +27,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from converse_harness import ConverseServer, Reply, faults, reply
-from converse_harness.contract import Flaw, VerdictLevel
+from converse_harness.contract import ConsumerContract, Flaw, VerdictLevel
 from converse_harness.contract.trying import attempt, opened
-from tests.clients.matrix.base import MatrixContract
 from tests.clients.matrix.javascript import JavaScriptContract
 from tests.clients.pinned.javascript.conftest import with_packages
 from tests.clients.shrinking import shrunk
@@ -103,14 +102,14 @@ def answer(code: str) -> Reply:
     return answer
 
 
-def contract_of(client: str) -> MatrixContract:
+def contract_of(client: str) -> ConsumerContract:
     """The contract for streams of a client of the matrix."""
-    contract: MatrixContract = import_module(f"tests.clients.matrix.test_{client}").TestStream()
+    contract: ConsumerContract = import_module(f"tests.clients.matrix.test_{client}").TestStream()
     return contract
 
 
 @contextmanager
-def _ready(contract: MatrixContract) -> Generator[ConverseServer]:
+def _ready(contract: ConsumerContract) -> Generator[ConverseServer]:
     """A server for the contract, and for a JavaScript client its Node."""
     with ExitStack() as stack:
         if isinstance(contract, JavaScriptContract):
@@ -137,7 +136,7 @@ def ask(client: str) -> None:
             print(json.dumps(_row(contract, answer(json.loads(line)), server)), file=out, flush=True)
 
 
-def _row(contract: MatrixContract, answer: Reply, server: ConverseServer) -> Row:
+def _row(contract: ConsumerContract, answer: Reply, server: ConverseServer) -> Row:
     seen = attempt(contract, "differential", [answer], opened(contract.transport, lambda: server)).seen
     # The contract knows what an agent leaves out or adds: tools that it does not have, the answer after a tool.
     return {"verdict": seen.verdict.words, "why": seen.verdict.why}

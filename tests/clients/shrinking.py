@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, Final, TypeVar
 
 from converse_harness import Reply, assemble, reply
 from converse_harness.errors import ReplyError
-from converse_harness.json_values import parsed_json
+from converse_harness.json_values import is_array, is_object, parsed_json
 from converse_harness.reply.body import MessageBody
 from converse_harness.stream.grammar import kind
 
@@ -125,7 +124,7 @@ def _numbered(blocks: Sequence[Sequence[Event]]) -> list[Event]:
     """The events of blocks, numbered from 0."""
     return [
         {name: {**members, "contentBlockIndex": index}}
-        for index, block in zip(count(), blocks, strict=False)
+        for index, block in enumerate(blocks)
         for event in block
         for name, members in event.items()
     ]
@@ -142,14 +141,14 @@ def _without(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 def _reduced(value: Any) -> Iterator[Any]:
     """A block or an event with less text, or with less of a tool's input, which is an object or its JSON."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         return
     for key, inner in value.items():
-        if key == "text" or (key == "input" and isinstance(inner, dict)):
+        if key == "text" or (key == "input" and is_object(inner)):
             smaller = _less(inner)
         elif key == "input":
             given = parsed_json(inner or "{}")
-            smaller = (json.dumps(less) for less in _less(given)) if isinstance(given, dict) else iter(("{}",))
+            smaller = (json.dumps(less) for less in _less(given)) if is_object(given) else iter(("{}",))
         else:
             smaller = _reduced(inner)
         yield from ({**value, key: less} for less in smaller)
@@ -157,11 +156,11 @@ def _reduced(value: Any) -> Iterator[Any]:
 
 def _less(value: Any) -> Iterator[Any]:
     """A JSON value with less in it: members and items first, then halves of texts."""
-    if isinstance(value, dict):
+    if is_object(value):
         yield from ({name: value[name] for name in names} for names in _without([*value]))
         for name, inner in value.items():
             yield from ({**value, name: less} for less in _less(inner))
-    elif isinstance(value, list):
+    elif is_array(value):
         yield from _without(value)
         for number, inner in enumerate(value):
             yield from ([*value[:number], less, *value[number + 1 :]] for less in _less(inner))
