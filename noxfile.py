@@ -230,18 +230,13 @@ def ministack(session: nox.Session) -> None:
     session.run(*PYTEST, *(session.posargs or pinned("ministack")))
 
 
-def missing_for_node() -> str:
-    """What JavaScript clients lack on this machine; nothing if they can run."""
-    for command in ("node", "npm"):
-        if shutil.which(command) is None:
-            return f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH"
-    return ""
-
-
 def node_is_there(session: nox.Session) -> None:
     """Say what is missing where there is no Node.js."""
-    if missing := missing_for_node():
-        session.error(missing)
+    for command in ("node", "npm"):
+        if shutil.which(command) is None:
+            session.error(
+                f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH"
+            )
 
 
 def node_packages(session: nox.Session, *options: str) -> None:
@@ -396,7 +391,6 @@ def bench(session: nox.Session) -> None:
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
 shared |= {"install": install, "node_is_there": node_is_there, "node_packages": node_packages, "pinned": pinned}
-shared["missing_for_node"] = missing_for_node
 pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook"))
 for folder in (*pinned_sessions, "tests/clients/differential_", "tests/tool_schemas/", "docs/_site/"):
     runpy.run_path(f"{folder}session.py", shared)

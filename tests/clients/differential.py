@@ -62,13 +62,13 @@ KNOWN: Final = (
     Known("litellm_sync", "mishandled: silent success", _LITELLM_STOPS, _KEPT),
     Known("litellm_async", "mishandled: silent success", _LITELLM_STOPS, _KEPT),
     Known("pydantic_ai", "mishandled: wrong error", "UnicodeDecodeError", "it reads redacted reasoning as UTF-8"),
+    Known("pydantic_ai", "refused", "ContentFilterError", "it raises for an answer that the guardrail left empty"),
     Known(
         "ai_sdk",
         "mishandled: corrupted",
         r"tool call that was not sent so: .*((?<![.\d])\d{16,}|1e\+30\b)",
         "JavaScript's numbers are doubles, so JSON.parse rounds integers beyond 2**53 in inputs",
     ),
-    Known("pydantic_ai", "refused", "ContentFilterError", "it raises for an answer that the guardrail left empty"),
 )
 
 
@@ -201,9 +201,9 @@ class Disagreement(NamedTuple):
             return self
         smallest = self
 
-        def holds(answer: Reply) -> bool:
+        def holds(candidate: Reply) -> bool:
             nonlocal smallest
-            code = pretty(answer)
+            code = pretty(candidate)
             row = ask(self.client, code)
             same = (row["verdict"], _part(row)) == (self.row["verdict"], _part(self.row))
             if not same or _is_known(self.client, row):

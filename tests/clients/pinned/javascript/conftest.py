@@ -136,7 +136,7 @@ def folder_with_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_packages(folder: Path) -> Path:
-    """The same of an empty folder."""
+    """Put the packages and client.mjs into an empty folder, and return it."""
     if shutil.which("node") is None:
         pytest.fail("These tests need Node.js 20 or newer, and there is no `node` on the PATH.")
     if not PACKAGES.is_dir():
