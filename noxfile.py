@@ -390,7 +390,7 @@ def bench(session: nox.Session) -> None:
 
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
-shared |= {"install": install, "node_is_there": node_is_there, "pinned": pinned}
+shared |= {"install": install, "node_is_there": node_is_there, "node_packages": node_packages, "pinned": pinned}
 pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook"))
 for folder in (*pinned_sessions, "tests/clients/differential_", "tests/tool_schemas/", "docs/_site/"):
     runpy.run_path(f"{folder}session.py", shared)

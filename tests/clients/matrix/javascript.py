@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -23,10 +25,16 @@ class JavaScriptContract(MatrixContract):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def _node(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-        """One Node for all cases, so that its start is paid for once; a client that hangs takes it along."""
+        """One Node for all cases, so that its start is paid for once."""
+        with cls.started(folder_with_packages(tmp_path_factory)):
+            yield
+
+    @classmethod
+    @contextmanager
+    def started(cls, folder: Path) -> Generator[None]:
+        """Node for the clients of a folder with packages; a client that hangs takes it along."""
         settings = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         no_files = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
-        folder = folder_with_packages(tmp_path_factory)
         with Node(folder, settings | no_files, limit=cls.time_limit + 1) as cls.node:
             yield
 

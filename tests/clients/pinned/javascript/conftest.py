@@ -132,11 +132,15 @@ class Node:
 
 def folder_with_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages and client.mjs, in which a .mjs file can be run."""
+    return with_packages(tmp_path_factory.mktemp("node"))
+
+
+def with_packages(folder: Path) -> Path:
+    """Put the packages and client.mjs into an empty folder, and return it."""
     if shutil.which("node") is None:
         pytest.fail("These tests need Node.js 20 or newer, and there is no `node` on the PATH.")
     if not PACKAGES.is_dir():
         pytest.fail(f"These tests need the packages of {HERE / 'package-lock.json'}: run `npm ci` beside it.")
-    folder = tmp_path_factory.mktemp("node")
     (folder / "node_modules").symlink_to(PACKAGES.resolve(), target_is_directory=True)
     shutil.copy(HERE / "client.mjs", folder)
     return folder
