@@ -83,8 +83,9 @@ TABLES: Final[Tables] = {"counts": counts, **{key(title): partial(chapter, title
 
 RELEASED: Final = "\n## Released versions, before and after\n"
 ABOUT_RELEASED: Final = """
-The tests of these threads were run with released versions of the clients. Each test fails (*red*) with the version that
-has the bug, and passes (*green*) with the version that corrected it. `nox -s history` runs these tests.
+For each thread in the following table, a test was run with two released versions of the client. The test fails (*red*)
+with the version that has the bug, and passes (*green*) with the version that corrected it. `nox -s history` runs these
+tests.
 
 """
 

@@ -31,11 +31,12 @@ You test a program that is built on a framework. The framework runs unchanged, a
 client, and the fixture answers this client. Each of the frameworks below was tried in an environment of its own. The
 test project has only the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
 
-*Needs* names what a test needs besides the fixture [`converse`](fixtures.md). *Seen* lists the tests of the framework's
-suite. A **text** is one answer; a **conversation** has a second question; a **stream** is read piece by piece;
-**async** uses the framework's asynchronous API. In a **tool use** the framework returns the tool that the model chose.
-In a **tool loop** the framework runs the tool, sends the result and gets a text. In **throttled** a 429 comes first,
-and then an answer. The suites are in the repository, in `tests/clients/pinned/frameworks/`.
+*Needs* names what a test needs besides the fixture [`converse`](fixtures.md). Each framework has a small test suite in
+the repository, in `tests/clients/pinned/frameworks/`; *seen* lists its tests. In the test **text** the framework gets
+one answer. In **conversation** the test asks a second question. In **stream** the answer is read piece by piece, and
+**async** uses the framework's asynchronous API. In **tool use** the framework returns the tool that the model chose. In
+**tool loop** the framework runs the tool, sends the result and gets a text. In **throttled** a 429 comes first, and
+then an answer.
 """
 
 AFTER_THE_TABLE: Final = """\
@@ -108,7 +109,7 @@ WRONG: Final = """\
 ## What they do wrong
 
 These are bugs of the released frameworks; they appear with ordinary answers of Bedrock. A test of the suite shows each
-bug, and fails once the framework is corrected. [Bugs of this kind in other clients](found.md).
+bug, and fails once the framework is corrected. [Another page](found.md) lists bugs of this kind in other clients.
 """
 
 AGAIN: Final = """\
