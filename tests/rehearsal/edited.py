@@ -146,7 +146,7 @@ def main() -> None:
     first, *_, last = [*_ROW.finditer(text)] * 2  # the page has one row at least
     text = text[: first.start()] + "\n".join(rows) + text[last.end() :]
     today = datetime.now(UTC).date()
-    PAGE.write_text(re.sub(r"(?<=Measured on )\d{4}-\d\d-\d\d", str(today), text), encoding="utf-8")
+    PAGE.write_text(re.sub(r"(?<=measured on )\d{4}-\d\d-\d\d", str(today), text), encoding="utf-8")
     print("\n".join(rows))
 
 

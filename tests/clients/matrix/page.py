@@ -33,9 +33,9 @@ again and writes this page.
 """
 
 LEGEND: Final = f"""\
-`{HANDLED}` means handled. *Refused* means that the client raised an error of its own although there was an answer. A
-word in bold is the flaw of a mishandled answer. `{MISSING}` means that the case cannot occur with the client's
-transport, or that the client's botocore does not have it.
+`{HANDLED}` means handled. *Refused* means that the client raised an error of its own for an answer that it could have
+read. A word in bold is the flaw of a mishandled answer. `{MISSING}` means that the case was not tested: it cannot occur
+with the client's transport, or the botocore of the client does not know it.
 """
 
 
