@@ -102,7 +102,7 @@ def test_finds_keys(converse):
     assert boto3.Session().get_credentials() is not None
 ```
 
-Without this line, these frameworks raise an error:
+Without this fixture, these frameworks raise an error:
 """
 
 WRONG: Final = """\
