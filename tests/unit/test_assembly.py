@@ -89,9 +89,9 @@ def test_assemble_is_the_inverse_of_chunk_in_every_family(message: dict[str, Any
 def test_a_stream_that_is_cut_off_amounts_to_no_message(message: dict[str, Any], data: st.DataObject) -> None:
     events = chunk(message)
     left = data.draw(st.integers(0, len(events) - 1))
-    with pytest.raises(StreamOrderError, match=f"after {left} events"):
+    with pytest.raises(StreamOrderError, match=rf"after {left} events?\."):
         assemble(events[:left])
-    with pytest.raises(StreamOrderError, match=f"after {len(events) - 1} events"):
+    with pytest.raises(StreamOrderError, match=rf"after {len(events) - 1} events?\."):
         assemble(events[:-1])
 
 
