@@ -52,11 +52,21 @@ class Nowhere:
                 with connection, suppress(TimeoutError):
                     connection.settimeout(1)
                     self._asked.append(connection.recv(1000).decode("latin-1").partition("\r\n")[0])
-        return [line for line in self._asked if not line.split(":")[0].endswith(OWN)]
+        return [line for line in self._asked if not _host(line).endswith(OWN)]
 
     def close(self) -> None:
         """Listen no more."""
         self._socket.close()
+
+
+def _host(line: str) -> str:
+    """The host in the first line of a proxy's request: `CONNECT host:443 HTTP/1.1`, or `POST http://host/ HTTP/1.1`.
+
+    A line without a host is returned as it is, so that it counts.
+    """
+    _, _, target = line.partition(" ")
+    target = target.partition(" ")[0]
+    return urlsplit(target if "://" in target else f"//{target}").hostname or line
 
 
 @dataclass(eq=False)  # no slots: Playwright sets attributes of the methods that it is given
