@@ -173,7 +173,8 @@ def test_a_table_of_the_page_is_that_of_the_code(name: str) -> None:
 
 
 def test_the_suffixes_are_those_that_are_sent() -> None:
-    assert f"- the service sends `{SERVICE_ERROR}`;\n- the gateway sends `{GATEWAY_ERROR}`.\n" in PAGE.read_text(encoding="utf-8")
+    suffixes = f"- the service sends `{SERVICE_ERROR}`;\n- the gateway sends `{GATEWAY_ERROR}`.\n"
+    assert suffixes in PAGE.read_text(encoding="utf-8")
 
 
 def test_a_change_would_be_seen() -> None:
