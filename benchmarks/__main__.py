@@ -86,6 +86,8 @@ def main() -> None:
         parser.error(f"{unknown[0]!r} is no subject; one of {', '.join(SUBJECTS)}")
     if arguments.page and arguments.subjects:
         parser.error("a page holds all subjects; leave them out")
+    if arguments.page and not arguments.page.is_file():
+        parser.error(f"{arguments.page} is no file; the tables of an existing page are written anew")
     run = machine()
     measured: dict[str, list[Row]] = {}
     for subject in arguments.subjects or SUBJECTS:
