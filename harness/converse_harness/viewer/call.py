@@ -1,4 +1,4 @@
-"""One call as HTML, and the calls of a test on a time line."""
+"""One call as HTML, and a list of calls on a time line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from converse_harness.viewer.request import request_html
 from converse_harness.viewer.view import CallView
 
 _WIDTH: Final = 1000
-"""The width of the time line, in its own units."""
+"""The width of the time line, in units of the SVG."""
 
 _NARROWEST: Final = 6
-"""The least width of a call on the time line, in the same units."""
+"""The least width of a call on the time line, in units of the SVG."""
 
 
 def call_html(view: CallView, before: Sequence[CallView] = (), *, prefix: str = "") -> Html:
     """Return one call as an `article` with the id `{prefix}call-{number}`.
 
-    `before` are the calls that are shown before it, in their order: messages, settings and tools that one of them
-    contains become links to that call. `prefix` keeps the ids of several fakes apart. Every text is escaped, and the
-    HTML contains no styles, scripts or addresses.
+    `before` are the calls that the page shows before this call, in their order: messages, settings and tools that one
+    of them contains become links to that call. `prefix` makes the ids of several fakes different. Every text is
+    escaped, and the HTML contains no styles, scripts or addresses.
     """
     name = f"{anchor(prefix)}call-{view.number}"
     title = element(
@@ -63,14 +63,14 @@ def _headers(view: CallView) -> Html | None:
 
 
 def _facts(view: CallView) -> Html:
-    facts = [("arrived", milliseconds(view.started)), ("took", milliseconds(view.took))]
-    if view.events:
-        facts.append(("events", f"{len(view.events):,}"))
-    if view.line:
-        facts.append(("answer from", view.line))
-    if view.waited:
-        facts.append(("waited before the next attempt", milliseconds(view.waited)))
-    pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    facts = (
+        ("arrived", milliseconds(view.started)),
+        ("took", milliseconds(view.took)),
+        ("events", f"{len(view.events):,}" if view.events else ""),
+        ("answer from", view.line),
+        ("waited before the next attempt", milliseconds(view.waited) if view.waited else ""),
+    )
+    pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts if value]
     return element("dl", *pairs, class_="facts")
 
 
@@ -78,9 +78,7 @@ def _remarks(view: CallView) -> Iterator[Html]:
     if view.refusal is not None:
         rule, words, source = view.refusal
         described = element("p", element("b", "Source: "), source) if source else None
-        yield titled(
-            f"Refused by the rule {rule}", text_html(words), *([described] if described else []), kind="failed"
-        )
+        yield titled(f"Refused by the rule {rule}", text_html(words), described, kind="failed")
     for fault in view.faults:
         yield titled("Fault", text_html(fault), kind="fault")
     for note in view.notes:
@@ -95,7 +93,7 @@ def overview_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
 
 
 def fake_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
-    """Return the calls of one fake: the list of them, and each in its place, closed under a line that names it."""
+    """Return the calls of one fake: a list of all calls, then each call, folded under a line with its outline."""
     calls = [
         folded(f"Call {view.number}: {view.outline}", call_html(view, views[:at], prefix=prefix))
         for at, view in enumerate(views)
