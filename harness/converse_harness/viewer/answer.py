@@ -58,7 +58,7 @@ def _whole(answer: Any) -> Iterator[Html]:
 def _rows(events: Sequence[tuple[float, Any]]) -> Iterator[Html]:
     before = 0.0
     timed = ((at, event, piece_of(event)) for at, event in events)
-    for text, run in groupby(timed, key=lambda each: None if each[2] is None else each[2][:2]):
+    for text, run in groupby(timed, key=lambda each: None if each[2] is None else (each[2].block, each[2].kind)):
         if text is None:
             for at, event, _ in run:
                 yield _event_html(at, event, before)
