@@ -113,6 +113,7 @@ class MountedAnswer(NamedTuple):
     forwards: bool = False
 
 
+@dataclass(frozen=True, eq=False)
 class Mounts:
     """The open fakes of a server by path prefix.
 
@@ -120,19 +121,16 @@ class Mounts:
     API, and `page` answers browsers that ask for a page.
     """
 
-    def __init__(
-        self, control: Callable[[Request], TransportExchange], page: Callable[[Request], HttpResponse]
-    ) -> None:
-        self.fakes: dict[str, ServerFake] = {}
-        self._control = control
-        self._page = page
+    control: Callable[[Request], TransportExchange]
+    page: Callable[[Request], HttpResponse]
+    fakes: dict[str, ServerFake] = field(default_factory=dict[str, ServerFake], init=False)
 
     def answer(self, request: Request) -> MountedAnswer:
         """Return the MountedAnswer for a request. The fake receives the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
-            return MountedAnswer(self, partial(_guarded, partial(self._control, request), []), slow=True)
-        if (page := for_people(request, self.fakes, self._page)) is not None:  # slow: the page of calls imports a lot
+            return MountedAnswer(self, partial(_guarded, partial(self.control, request), []), slow=True)
+        if (page := for_people(request, self.fakes, self.page)) is not None:  # slow: the page of calls imports a lot
             give = partial(_guarded, lambda: PlainExchange(page()), [])
             return MountedAnswer(self, give, slow="?" in request.target)
         fake = self.fakes.get(prefix)

@@ -21,11 +21,7 @@ from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.choices import MODES, Mode
 from converse_harness.recordings.matching import Match, MatchFunction
-from converse_harness.recordings.modes import (
-    MissingRecording,
-    open_session,
-    save_or_set_aside,
-)
+from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import ForwardedExchange, SessionWriter
 from converse_harness.secrets import mask

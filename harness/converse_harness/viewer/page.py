@@ -11,6 +11,18 @@ from typing import Final, NamedTuple
 
 from converse_harness.viewer.html import Html, anchor, element
 
+_TOOLS: Final = Html(
+    '<div role="search" aria-label="Calls" class="tools" hidden>'
+    '<label>Search calls <input type="search" class="search" autocomplete="off"></label>'
+    '<span role="status" class="found"></span>'
+    '<label><input type="checkbox" class="only-failed"> only failed calls</label>'
+    '<button type="button" class="open-all">Open all</button>'
+    '<button type="button" class="close-all">Close all</button>'
+    '<label><input type="checkbox" class="keys" checked>'
+    " Keys: / search, j next call, k previous call, o open all, c close all</label></div>"
+)
+"""The search field and the buttons. They are hidden until the script of the page shows them, because they need it."""
+
 
 class PageSection(NamedTuple):
     """A section of a page: its title, its content, and its id, to which the list of contents links."""
@@ -71,7 +83,7 @@ def document(
     contents = element("nav", element("ol", *entries), aria_label="Contents", class_="contents")
     content = (
         element("a", "Skip to the calls", href="#main", class_="skip"),
-        element("header", element("h1", title), _tools(), class_="page-head"),
+        element("header", element("h1", title), _TOOLS, class_="page-head"),
         contents if len(sections) > 1 else None,
         element("main", element("div", lead, class_="lead") if lead else None, *map(_section, sections), id="main"),
     )
@@ -103,21 +115,6 @@ def _section(section: PageSection) -> Html:
     name = anchor(section.anchor)
     heading = element("h2", section.title, id=f"{name}-title", tabindex=-1)
     return element("section", heading, section.content, id=name, aria_labelledby=f"{name}-title", class_="page-section")
-
-
-def _tools() -> Html:
-    """Return the search field and the buttons. They are hidden until the script shows them, because they need it."""
-    keys = "Keys: / search, j next call, k previous call, o open all, c close all"
-    return element(
-        "div",
-        element("label", "Search calls ", element("input", type="search", class_="search", autocomplete="off")),
-        element("span", role="status", class_="found"),
-        element("label", element("input", type="checkbox", class_="only-failed"), " only failed calls"),
-        element("button", "Open all", type="button", class_="open-all"),
-        element("button", "Close all", type="button", class_="close-all"),
-        element("label", element("input", type="checkbox", class_="keys", checked=True), f" {keys}"),
-        role="search", aria_label="Calls", class_="tools", hidden=True,
-    )  # fmt: skip
 
 
 def notebook_html(*parts: Html) -> str:
