@@ -6,7 +6,6 @@ Clients must start with HTTP/2 (prior knowledge), as the AWS SDK for JavaScript 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -16,13 +15,10 @@ from h2.events import Event as H2Event
 from h2.exceptions import DenialOfServiceError, H2Error
 from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
-from hyperframe.frame import DataFrame, HeadersFrame, WindowUpdateFrame
+from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, WindowUpdateFrame
 
 from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits, refusal
 from converse_harness.stream.http import HttpResponse, Request
-
-if TYPE_CHECKING:
-    from hyperframe.frame import Frame, GoAwayFrame
 
 _CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
 """Headers of HTTP/1.1 that HTTP/2 forbids."""

@@ -63,10 +63,12 @@ def json_html(value: Any) -> Html:
     return text_html(json_text(value), "json")
 
 
-def titled(title: str, *content: str | None, kind: str = "", note: str = "") -> Html:
-    """Return a block of a message or answer: its title, then `note` in small print, then its content."""
+def titled(
+    title: str, *content: str | None, kind: str = "", note: str = "", beside: Sequence[Html | None] = ()
+) -> Html:
+    """Return a block of a message or answer: its title, HTML `beside` the title, `note` in small print, its content."""
     small = element("small", note) if note else None
-    head = element("div", element("b", title), " " if note else None, small, class_="block-title")
+    head = element("div", element("b", title), *beside, " " if note else None, small, class_="block-title")
     return element("div", head, *content, class_=f"block {kind}".rstrip())
 
 
@@ -121,10 +123,7 @@ def _result_html(result: Mapping[str, Any], find_use: FindUse) -> Html:
         for block in objects_of(result.get("content"))
     ]
     status = str(result.get("status", ""))
+    beside = element("i", f" {status}") if status else None, element("small", " used in ", where) if where else None
+    kind = "tool-result" + " failed" * (status == "error")
     title = f"result of {name}" if name else "result"
-    link = element("small", " used in ", where) if where else None
-    head = element(
-        "div", element("b", title), element("i", f" {status}") if status else None, link, " ",
-        element("small", _id_of(result)), class_="block-title",
-    )  # fmt: skip
-    return element("div", head, *parts, class_="block tool-result" + " failed" * (status == "error"))
+    return titled(title, *parts, kind=kind, note=_id_of(result), beside=beside)

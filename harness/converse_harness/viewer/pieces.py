@@ -26,11 +26,9 @@ class DeltaPiece(NamedTuple):
 
 def piece_of(event: Any) -> DeltaPiece | None:
     """Return the piece of text that an event has; None if the event has no such piece, or anything besides it."""
-    if not is_object(event) or len(event) != 1:
-        return None
     members = member_of(event, "contentBlockDelta")
     delta = member_of(members, "delta")
-    if not is_object(delta) or len(delta) != 1:
+    if not is_object(delta) or len(delta) != 1 or len(event) != 1:
         return None
     for kind, path in _TEXTS:
         text = member_of(delta, *path)

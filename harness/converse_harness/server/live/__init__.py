@@ -9,21 +9,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from converse_harness.errors import ReplyError
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.secrets import remember
 from converse_harness.server.front_page import front_page, html_response
 from converse_harness.server.live.feed import MOST_READERS, Feed, Shown, Snapshot
-from converse_harness.server.mounts import PlainExchange
+from converse_harness.server.mounts import PlainExchange, ServerFake
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import Chunk, HttpResponse, Request
-
-if TYPE_CHECKING:
-    from converse_harness.intercept.exchange import TransportExchange
-    from converse_harness.server.mounts import ServerFake
 
 STREAM: Final = "/__converse/live"
 """The path at which the page reads its events."""
