@@ -22,7 +22,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.server.mounts import PlainExchange
-from converse_harness.server.protocol import LIMITS, refusal
+from converse_harness.server.protocol import LIMITS, portable_headers, refusal
 from converse_harness.stream.http import Request
 
 Message = MutableMapping[str, Any]
@@ -32,9 +32,6 @@ Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
 """After this number of bytes, the sender of an answer lets other tasks of the event loop run."""
-
-_THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
-"""Headers that the app does not send, because the server manages the connection. The server also adds `Date`."""
 
 _UNKNOWN_SCOPE: Final = (
     "an ASGI scope of type {type!r} came to a ConverseApp, which answers 'http' and 'lifespan': that is how Bedrock is "
@@ -146,13 +143,12 @@ async def _give(exchange: TransportExchange, started: float, leaving: asyncio.Fu
 
 
 async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Send) -> bool:
-    """Send the head and all chunks. Return False if the client disconnected before the end, otherwise True."""
+    """Send the head and all chunks. Return False if the client disconnected before the end, otherwise True.
+
+    The head has no `Date`, because the ASGI server adds this header.
+    """
     response = reader.exchange.response
-    headers = [
-        (name.lower().encode("latin-1"), value.encode("latin-1"))
-        for name, value in response.headers
-        if name.lower() not in _THE_SERVERS_OWN
-    ]
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in portable_headers(response)]
     waiting: list[Message] = [{"type": "http.response.start", "status": response.status, "headers": headers}]
     due = reader.started + response.wait
     if response.wait:
@@ -211,7 +207,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 async def _left(receive: Receive) -> None:
-    """Return when the client has disconnected."""
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -93,7 +93,7 @@ _SHORT: Final = 128
 
 
 def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
-    """Yield the frames of a stream that has no pauses, in lists of at most _SHORT frames; then its last chunk, if any."""
+    """Yield the frames of a stream without pauses, in lists of at most _SHORT frames; then its last chunk, if any."""
     sent = 0
     for run in stream.runs:
         sent += len(run)

@@ -156,7 +156,7 @@ class Http1:
         self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def frames(self, frames: list[bytes]) -> int:
-        """Write frames of a stream at once, and return the number of bytes. In a chunked answer each frame is a chunk."""
+        """Write frames of a stream at once, each as one chunk if the answer is chunked. Return the number of bytes."""
         if self._silent:
             return 0
         if not self._chunked:

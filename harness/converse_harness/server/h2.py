@@ -17,11 +17,9 @@ from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, WindowUpdateFrame
 
-from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits, refusal
+from converse_harness.server import protocol
+from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import HttpResponse, Request
-
-_CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
-"""Headers of HTTP/1.1 that HTTP/2 forbids."""
 
 _WINDOW = 1 << 20
 """Number of bytes that a client may send on a stream before it must wait for a window update."""
@@ -193,7 +191,7 @@ class Http2:
     def _refuse(self, stream: int, status: int) -> HttpRefused:
         del self._coming[stream]
         self._open[stream] = _DueAnswer(unfinished=True)
-        return HttpRefused(stream, refusal(status, "", self._limits))
+        return HttpRefused(stream, protocol.refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
         """End the connection: the events become one Left for each stream with an unfinished answer."""
@@ -227,9 +225,8 @@ class Http2:
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
         """Write the head of an answer."""
         if not self._gone_meanwhile(stream):
-            named = [(name.lower(), value) for name, value in response.headers]
-            headers = [item for item in named if item[0] not in _CONNECTION_HEADERS]
-            self._h2.send_headers(stream, [(":status", str(response.status)), ("date", date), *headers])
+            pseudo = [(":status", str(response.status)), ("date", date)]
+            self._h2.send_headers(stream, pseudo + protocol.portable_headers(response))
             self._open[stream].headless = False
 
     def room(self, stream: int) -> int:

@@ -112,7 +112,7 @@ class ConverseServer:
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
-        fake = self._recording_at(_new_prefix(), settings, path, **options)
+        fake = self._recording_at(_new_prefix(), settings, path, options)
         self.recent.append(fake)
         return fake
 
@@ -121,16 +121,13 @@ class ConverseServer:
 
         It gets every request that no other fake's URL matches. The options are those of `record`.
         """
-        return self._recording_at("", {}, path, **options)
+        return self._recording_at("", {}, path, options)
 
-    def _recording_at(
-        self, prefix: str, settings: Settings, path: str | Path, **options: Unpack[Options]
-    ) -> RecordingFake:
+    def _recording_at(self, prefix: str, settings: Settings, path: str | Path, options: Options) -> RecordingFake:
         from converse_harness.server.proxy import RecordingFake
 
-        with_defaults: Settings = {**self.settings, **settings}
-        url = self.url + prefix
-        return RecordingFake(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
+        url, mount = self.url + prefix, partial(self._mounted, prefix=prefix)
+        return RecordingFake(url, mount, {**self.settings, **settings}, path, options)
 
     def _fake_at(self, prefix: str, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         with_defaults: Settings = {**self.settings, **settings}

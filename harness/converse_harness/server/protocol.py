@@ -28,12 +28,11 @@ class Limits:
     head: int = 65_536
     body: int = 64 * 1024 * 1024
     ahead: int = 262_144
-    """Maximum number of bytes of further requests that arrive while an earlier request is being answered (pipelining)."""
+    """Maximum number of bytes of further requests that arrive while a request is being answered (pipelining)."""
     streams: int = 1_000
     """Maximum number of concurrent streams on one HTTP/2 connection."""
     resets: int = 200
-    """Maximum number of HTTP/2 streams that the client resets before their answer. Each complete answer allows one more.
-    """
+    """Maximum number of HTTP/2 streams that a client resets before their answer; a complete answer allows one more."""
     empty: int = 1_000
     """Maximum number of HTTP/2 frames and HTTP/1.1 chunks that have less than SMALL bytes of a body.
 
@@ -50,6 +49,9 @@ LIMITS: Final = Limits()
 SMALL: Final = 64
 """A frame or chunk with fewer bytes of a body counts as empty, because it causes as much work as a full one."""
 
+
+_CONNECTION_HEADERS: Final = frozenset({"connection", "transfer-encoding"})
+"""Headers that belong to a connection of HTTP/1.1. HTTP/2 forbids them, and an ASGI server sends its own."""
 
 _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
     400: ("BadRequestException", "This is not an HTTP request that can be read: {problem}."),
@@ -81,6 +83,11 @@ class Left(NamedTuple):
 
 
 Event = Arrived | HttpRefused | Left
+
+
+def portable_headers(response: HttpResponse) -> list[tuple[str, str]]:
+    """Return the headers of a response for HTTP/2 and ASGI: in lower case, without those of an HTTP/1.1 connection."""
+    return [(name.lower(), value) for name, value in response.headers if name.lower() not in _CONNECTION_HEADERS]
 
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Final, TypedDict, Unpack
+from typing import Final, TypedDict
 
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.errors import ReplyError, SecretFound, TransportError, one_of
@@ -47,7 +47,6 @@ _BETWEEN_TWO: Final = frozenset(
 )
 """Headers of the connection between proxy and service (hop-by-hop); they are not sent to the client."""
 
-_UNAVAILABLE: Final = "ServiceUnavailableException"
 _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
 
 
@@ -88,7 +87,7 @@ class _Relay:
             self._end(partial(self._capture.broke, error))
             message = mask(_NOT_REACHED.format(url=upstream.url, error=error))
             body = json.dumps({"message": message}, ensure_ascii=False).encode()
-            self.response = error_response(_UNAVAILABLE, 503, body, NO_REQUEST_ID)
+            self.response = error_response("ServiceUnavailableException", 503, body, NO_REQUEST_ID)
             return
         self._capture.began(answer.status, answer.headers)
         headers = [(name, value) for name, value in answer.headers if name.lower() not in _BETWEEN_TWO]
@@ -236,9 +235,7 @@ class RecordingFake(ServerFake):
     bytes received so far are saved. Closing raises ReplyError if the file cannot be written.
     """
 
-    def __init__(
-        self, url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
-    ) -> None:
+    def __init__(self, url: str, mount: Mount, settings: Settings, path: str | Path, options: Options) -> None:
         """Open the recording. Raises TransportError without credentials or region, and the errors of `open_session`.
 
         A MissingRecording is raised as a ReplyError that also suggests how to make the recording.

@@ -28,8 +28,7 @@ _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 _PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
 """The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature."""
 
-_CONNECT_TIMEOUT: Final = 60.0
-_READ_TIMEOUT: Final = 3600.0
+_TIMEOUTS: Final = (60.0, 3600.0)
 """Timeouts in seconds, for the connection and for the next byte. botocore's default for the next byte, a minute, is too
 short for a model that thinks. When the client gives up earlier and disconnects, the proxy disconnects too.
 """
@@ -124,8 +123,7 @@ class Upstream:
         self._token = os.environ.get(_BEARER, "").strip()
         self._session: Any = Session()
         try:
-            configured = region or self._session.get_config_variable("region")
-            self.region: str = configured or os.environ.get("AWS_REGION") or ""
+            self.region: str = region or self._session.get_config_variable("region") or os.environ.get("AWS_REGION", "")
             if not self.region and (url is None or not self._token):
                 purpose = "find Bedrock in" if url is None else "sign for"
                 raise TransportError(_NO_REGION.format(purpose=purpose, how=_HOW))
@@ -137,8 +135,9 @@ class Upstream:
                     raise TransportError(_NO_KEYS.format(what=_DUMMIES))
             elif url is not None and not (url.startswith("https:") or is_loopback(url)):
                 raise TransportError(_IN_CLEAR.format(url=url))
-            bundle = self._session.get_config_variable("ca_bundle")
-            self._verify = bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True
+            self._verify = (
+                self._session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or True
+            )
             self._endpoint = cache(self._resolve)
             self.url: str = self._endpoint(SERVICE)
             """The URL of Bedrock Runtime, or the `url` that replaces it."""
@@ -155,8 +154,7 @@ class Upstream:
 
         signed = self._signed(request)
         proxies = cast("Any", utils).get_environ_proxies(signed.url)
-        timeout = (_CONNECT_TIMEOUT, _READ_TIMEOUT)
-        session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=timeout)
+        session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=_TIMEOUTS)
         try:
             return UpstreamAnswer(session.send(signed).raw, session)
         except BaseException:

@@ -26,22 +26,16 @@ def call_html(view: CallView, before: Sequence[CallView] = (), *, prefix: str = 
     escaped, and the HTML contains no styles, scripts or addresses.
     """
     name = f"{anchor(prefix)}call-{view.number}"
-    title = element(
-        "h3", element("a", f"Call {view.number}", href=f"#{name}"), " ", view.operation or "another request", " ",
-        element("code", view.model_id) if view.model_id else None, id=f"{name}-title",
-    )  # fmt: skip
+    model = element("code", view.model_id) if view.model_id else None
+    number = element("a", f"Call {view.number}", href=f"#{name}")
+    title = element("h3", number, " ", view.operation or "another request", " ", model, id=f"{name}-title")
     state = "fine" if view.is_fine else "failed"
     outline = element("p", element("span", _badge(view), class_=f"badge {state}"), " ", view.outline, class_="outline")
+    request = _side("Request", request_html(view, before, anchor(prefix)), _headers(view))
+    columns = element("div", request, _side("Answer", answer_html(view)), class_="columns")
     return element(
-        "article",
-        element("header", title, outline, _facts(view)),
-        *_remarks(view),
-        element("div", _side("Request", request_html(view, before, anchor(prefix)), _headers(view)),
-                _side("Answer", answer_html(view)), class_="columns"),
-        class_=f"call {state}",
-        id=name,
-        aria_labelledby=f"{name}-title",
-        tabindex=-1,
+        "article", element("header", title, outline, _facts(view)), *_remarks(view), columns,
+        class_=f"call {state}", id=name, aria_labelledby=f"{name}-title", tabindex=-1,
     )  # fmt: skip
 
 
@@ -107,15 +101,12 @@ def _entry(view: CallView, start: float, whole: float, prefix: str) -> Html:
     if whole > 0:
         width = max(_WIDTH * view.took / whole, _NARROWEST)
         left = min(_WIDTH * (view.started - start) / whole, _WIDTH - width)
+    rect = element("rect", x=round(left), y=0, width=round(width), height=10, rx=2)
     bar = element(
-        "svg",
-        element("rect", x=round(left), y=0, width=round(width), height=10, rx=2),
-        viewBox=f"0 0 {_WIDTH} 10", preserveAspectRatio="none", aria_hidden="true", focusable="false",
-    )  # fmt: skip
+        "svg", rect, viewBox=f"0 0 {_WIDTH} 10", preserveAspectRatio="none", aria_hidden="true", focusable="false"
+    )
     name = joined([f"{view.number}. {view.operation or 'another request'} ", element("small", view.model_id)])
-    times = f"{milliseconds(view.started - start)} + {milliseconds(view.took)}"
     line = element("a", name, href=f"#{prefix}call-{view.number}")
-    return element(
-        "li", line, bar, element("span", times, class_="at"),
-        element("span", element("b", _badge(view)), " ", view.outline, class_="outline"), class_=state,
-    )  # fmt: skip
+    times = element("span", f"{milliseconds(view.started - start)} + {milliseconds(view.took)}", class_="at")
+    outline = element("span", element("b", _badge(view)), " ", view.outline, class_="outline")
+    return element("li", line, bar, times, outline, class_=state)

@@ -60,9 +60,9 @@ def report_html(failed: Sequence[FailedTest], tests: Sequence[ShownTest], *, int
 def _failure(test: FailedTest) -> Html:
     phase = element("p", f"The {test.phase} failed.", class_="test-failed") if test.phase != "call" else None
     fakes = [part for fake in test.fakes for part in (element("p", element("b", fake.title)), fake.calls)]
-    if not fakes:
-        fakes = [element("p", "No call reached a fake.", class_="none")]
-    return joined([phase, text_html(test.first_lines), folded("The whole failure", text_html(test.whole)), *fakes])
+    none = element("p", "No call reached a fake.", class_="none")
+    whole = folded("The whole failure", text_html(test.whole))
+    return joined([phase, text_html(test.first_lines), whole, *(fakes or [none])])
 
 
 def _table(tests: Sequence[ShownTest]) -> Html:

@@ -69,12 +69,7 @@ def _reasoning(
     usage: Mapping[str, object] | None = None,
 ) -> Reply:
     """Call `reply.reasoning`. The reply that follows the reasoning (`then`) may be an object of JSON."""
-    following: Any = then
-    if isinstance(then, Mapping):
-        try:
-            following = read_reply(then, "then")
-        except ControlRefused as error:
-            raise ReplyError(str(error)) from error
+    following: Any = read_reply(then, "then") if isinstance(then, Mapping) else then
     return reply.reasoning(reasoning, following, signature=signature, pieces=pieces, usage=usage)
 
 
@@ -222,9 +217,10 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
         if outside and name in REPLIES:
             raise ControlRefused(_stands_beside(inside, name, outside[0], members_given[outside[0]]))
         return bind(word.function, members_given, inside)
-    if value is None or not alone or (value is False and not _required(word)):
+    is_enough = not any(each.default is each.empty for each in named.values())  # whether `true` needs no arguments
+    if value is None or not alone or (value is False and is_enough):
         takes = f"an object with any of {', '.join(named)}" if named else "true"
-        if named and name in REPLIES and not _required(word):
+        if named and name in REPLIES and is_enough:
             takes = f"true, or {takes}"
         raise ControlRefused(f"{inside} is {described(value)}; it must be {takes}.")
     for index, item in enumerate(value if word.items and is_array(value) else ()):
@@ -232,7 +228,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
             raise ControlRefused(f"{inside}[{index}] is {described(item)}; {word.items}")
     if _takes_many(word):
         return {alone: convert(value, named[alone].annotation, inside)}
-    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES and not _required(word):
+    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES and is_enough:
         raise ControlRefused(_stands_beside(inside, name, "times", value))
     return bind(word.function, {alone: value}, inside)
 
@@ -240,11 +236,6 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
 def _takes_many(word: Word) -> bool:
     """Return whether the first parameter of a member's function takes any number of arguments (`*blocks`)."""
     return any(each.kind is each.VAR_POSITIONAL for each in parameters(word.function).values())
-
-
-def _required(word: Word) -> bool:
-    """Return whether a member's function needs arguments, so that `true` is not enough."""
-    return any(each.default is each.empty for each in parameters(word.function).values())
 
 
 def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
@@ -265,11 +256,8 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
     beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
-    return (
-        f"{path}.{text}"
-        if beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
-        else f"{path}.{name}: {text}"
-    )
+    has_place = beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
+    return f"{path}.{text}" if has_place else f"{path}.{name}: {text}"
 
 
 SCRIPTING: Final = ("script", "when", "always")

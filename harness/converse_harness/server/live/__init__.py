@@ -16,7 +16,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.secrets import remember
 from converse_harness.server.front_page import front_page, html_response
-from converse_harness.server.live.feed import MOST_READERS, Feed, Shown, Snapshot
+from converse_harness.server.live.feed import MOST_READERS, Feed, LiveFake, Shown
 from converse_harness.server.mounts import PlainExchange, ServerFake
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
@@ -93,7 +93,7 @@ class LivePage:
         return PlainExchange(response, partial(self._feed.leave, reader), _NothingSent())
 
     def closed(self, fake: ServerFake) -> None:
-        """Keep a fake that was closed for some time, if somebody may have the address of the page."""
+        """Keep a closed fake for some time, so that the page shows it, if somebody may have the address of the page."""
         if self._is_used:
             self._feed.closed(fake)
 
@@ -115,7 +115,7 @@ def _query(request: Request) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(request.target).query))
 
 
-def _rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
+def _rendered(shown: Shown, fake: LiveFake) -> Mapping[str, object]:
     from converse_harness.server.live.fragments import rendered  # imported here, because most servers show no page
 
     return rendered(shown, fake)

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -76,16 +76,7 @@ class LiveFake:
     closed: bool = False
 
 
-class Snapshot(NamedTuple):
-    """A copy of a fake's state at one moment, from which events are made. `calls` are the calls that are shown."""
-
-    fake: ServerFake
-    number: int
-    calls: Sequence[Call]
-    closed: bool
-
-
-Render = Callable[[Shown, Snapshot], Mapping[str, object]]
+Render = Callable[[Shown, LiveFake], Mapping[str, object]]
 """A function that returns the data of the event for a fake or a call. The feed's thread calls it."""
 
 
@@ -226,16 +217,13 @@ class Feed:
                     self._look_at(fake)
                 due = [(reader, self._after(reader.revision)) for reader in self._readers if reader.is_waiting]
                 changed = {shown.fake for _, changes in due for shown, _ in changes}
-                fakes = {
-                    each.number: Snapshot(each.fake, each.number, (*each.calls.values(),), each.closed)
-                    for each in self._shown.values()
-                    if each.number in changed
-                }
+                shown = (each for each in self._shown.values() if each.number in changed)
+                fakes = {each.number: replace(each, calls={**each.calls}) for each in shown}  # copies, read unlocked
             self._give(due, fakes)
             self._wake.wait(_LOOK_EVERY)
             self._wake.clear()
 
-    def _give(self, due: Sequence[tuple[Reader, Sequence[tuple[Shown, int]]]], fakes: Mapping[int, Snapshot]) -> None:
+    def _give(self, due: Sequence[tuple[Reader, Sequence[tuple[Shown, int]]]], fakes: Mapping[int, LiveFake]) -> None:
         made: dict[Shown, bytes] = {}
         for reader, changes in due:
             pieces: list[bytes] = []
@@ -253,7 +241,7 @@ class Feed:
             elif time.monotonic() - reader.given_at > KEEP_ALIVE:
                 reader.give([b": still here\n\n"])
 
-    def _event(self, shown: Shown, revision: int, fakes: Mapping[int, Snapshot]) -> bytes:
+    def _event(self, shown: Shown, revision: int, fakes: Mapping[int, LiveFake]) -> bytes:
         data: dict[str, object] = {"fake": shown.fake, "call": shown.call}
         try:
             if shown.kind != "closed":

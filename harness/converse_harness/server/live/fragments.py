@@ -16,15 +16,12 @@ from converse_harness.errors import UnusedReplies
 from converse_harness.secrets import mask, own_secrets
 from converse_harness.server.control import ROOT, id_of, problem_text
 from converse_harness.server.control.wording import conditions_in_json
-from converse_harness.server.live.feed import Shown, Snapshot
+from converse_harness.server.live.feed import LiveFake, Shown
 from converse_harness.server.mounts import ServerFake
 from converse_harness.viewer import CallView, Html, call_html, document, element, overview_html
 from converse_harness.viewer import policy as policy_of_pages
 from converse_harness.viewer.page import text_of
 from converse_harness.viewer.view import mask_value
-
-_TITLE: Final = "Calls to a fake Amazon Bedrock"
-
 
 _SCRIPT: Final = Path(__file__).with_name("live.js")
 
@@ -34,7 +31,7 @@ def page() -> bytes:
     """Return the page as HTML, without calls. Its script reads the calls from the server."""
     state = element("p", "Without JavaScript, this page shows no calls.", id="state", role="status")
     lead = Html(state + element("div", id="fakes"))
-    return document(_TITLE, (), lead=lead, scripts=(text_of(_SCRIPT),), connect=True).encode()
+    return document("Calls to a fake Amazon Bedrock", (), lead=lead, scripts=(text_of(_SCRIPT),), connect=True).encode()
 
 
 @cache
@@ -43,7 +40,7 @@ def policy() -> str:
     return f"{policy_of_pages(scripts=(text_of(_SCRIPT),), connect=True)}; frame-ancestors 'none'"
 
 
-def rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
+def rendered(shown: Shown, fake: LiveFake) -> Mapping[str, object]:
     """Return the data of the event for a fake or a call. Every text is escaped, and its secrets are masked."""
     views, prefix = _views(fake), f"fake-{fake.number}-"
     if shown.kind == "fake":
@@ -54,7 +51,7 @@ def rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
     return {"html": next(found, "")}  # empty if the call is not shown any more, because many calls came after it
 
 
-def _head(fake: Snapshot) -> str:
+def _head(fake: LiveFake) -> str:
     script = [mask(each) for each in scripted_in_short(fake.fake.endpoint.script)]
     if fake.fake.in_json:
         script = [conditions_in_json(each) for each in script]
@@ -86,10 +83,10 @@ def _memory(fake: ServerFake) -> MessageMemory:
     return known[1]
 
 
-def _views(fake: Snapshot) -> list[CallView]:
+def _views(fake: LiveFake) -> list[CallView]:
     """Return the views of all calls of a fake."""
     views: list[CallView] = []
-    for call in fake.calls:
+    for call in fake.calls.values():
         view = _ended.get(call)
         if view is None:
             over = call.outcome != "still running"  # read before the view is made, which may be of the running answer
