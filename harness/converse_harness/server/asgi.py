@@ -56,8 +56,9 @@ class ConverseApp:
     """An ASGI 3 application that answers with a fake Bedrock; `fake` is its Fake.
 
     Replies are scripted as for any Fake: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has its
-    own app, which does not see the calls of other workers. `seed`, `rules`, `history` and `cache_minimum` are settings
-    of the Fake. Functions in a script run in threads of the event loop's default executor.
+    own app, which does not see the calls of other workers. `rules` is the level at which Bedrock's rules for requests
+    are enforced, `history` the treatment of requests that change earlier answers. Functions in a script run in threads
+    of the event loop's default executor.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply

@@ -197,8 +197,9 @@ def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str
     arguments, items = _arguments(name, word, given, path), first(word.function)
     if word.shape is not None:
         arguments[items] = [bedrock.from_json(word.shape, item) for item in arguments[items]]
+    positional: Sequence[Any] = arguments.pop(items) if _takes_many(word) else ()
     try:
-        return function(*(arguments.pop(items) if _takes_many(word) else ()), **arguments)
+        return function(*positional, **arguments)
     except ReplyError as error:
         raise ControlRefused(_located(error.in_json, name, word, path)) from error
 
