@@ -194,7 +194,7 @@ class Http2:
         return HttpRefused(stream, protocol.refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
-        """End the connection: the events become one Left for each stream with an unfinished answer."""
+        """End the connection, and replace `events` with one Left for each stream that has an unfinished answer."""
         self.done = True
         events[:] = [Left(stream) for stream in sorted(self._open)]
 

@@ -124,7 +124,7 @@ def _system(view: CallView, base: CallView | None, there: Html | None) -> Html |
 
 
 def _texts(blocks: Any) -> str:
-    """Return blocks as one text, to be compared with another."""
+    """Return the blocks of a system prompt as one text, which is compared with the text of another call."""
     return "\n".join(str(each["text"]) if "text" in each else json_text(each) for each in objects_of(blocks))
 
 

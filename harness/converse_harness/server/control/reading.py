@@ -29,7 +29,7 @@ _NOT_ALLOWED: Final = (403, "AccessDeniedException")
 
 
 class ControlRefused(ReplyError):
-    """Raised for a request that the control API refuses with this HTTP status and AWS error; nothing has changed."""
+    """Raised for a request that the control API refuses with this HTTP status and AWS error. It changes nothing."""
 
     def __init__(
         self, message: str, status: int = 400, error: str = "ValidationException", headers: Headers = ()
@@ -139,7 +139,7 @@ def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
 
 
 def under(path: str, name: str) -> str:
-    """Return the path of a member of the object at `path`."""
+    """Return the path of the member `name` of the object at `path`."""
     return f"{path}.{name}" if path else name
 
 

@@ -43,7 +43,7 @@ class _NothingSent(SentChunks):
     """A record of sent chunks that keeps none of them, because the events of the page have no end."""
 
     def add(self, chunk: Chunk, at: float) -> None:
-        """Do nothing."""
+        """Keep nothing of the chunk."""
 
 
 class LivePage:
@@ -102,7 +102,7 @@ class LivePage:
         self._feed.stop()
 
     def _check(self, request: Request) -> None:
-        """Raise ReplyError unless the request may use the control API and has the token."""
+        """Raise ReplyError if the request may not use the control API, or does not have the token."""
         from converse_harness.server.control.reading import check_caller  # this import takes 50 ms
 
         check_caller(request, self._hosts)
