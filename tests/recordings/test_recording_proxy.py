@@ -672,7 +672,7 @@ def test_where_the_service_breaks_off_the_client_sees_it_and_so_does_who_replays
     proxy: ConverseServer, path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     breaks, end, came = MIDWAY[how]
-    monkeypatch.setattr(upstream, "_READ_TIMEOUT", 0.3)
+    monkeypatch.setattr(upstream, "_TIMEOUTS", (60.0, 0.3))
     with peer(breaks) as url, proxy.record(path, upstream=url) as fake:
         recorded = boto_midway(fake.url)
         (call,) = fake.calls
@@ -749,7 +749,7 @@ def test_a_service_that_does_not_answer_is_unavailable(
 ) -> None:
     """Which clients know, and try again; the recording says what happened."""
     answers, failure = UNREACHED.get(how, (hangs_up, "connection refused"))
-    monkeypatch.setattr(upstream, "_READ_TIMEOUT", 0.3)
+    monkeypatch.setattr(upstream, "_TIMEOUTS", (60.0, 0.3))
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nobody = f"http://127.0.0.1:{closed.getsockname()[1]}"
     with peer(answers) as somebody:

@@ -19,7 +19,7 @@ import pytest
 
 from converse_harness import ConverseServer, reply
 from converse_harness.server.live import feed as live_feed
-from converse_harness.server.live.feed import Shown, Snapshot
+from converse_harness.server.live.feed import LiveFake, Shown
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.delivery import SentChunks
 from tests.server.peers import PATIENCE, Raw, eventually
@@ -325,7 +325,7 @@ def test_nothing_is_kept_while_nobody_has_the_address(server: ConverseServer) ->
 def test_a_browser_that_does_not_read_delays_nobody_and_is_given_no_more(
     server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def large(shown: Shown, fake: Snapshot) -> dict[str, str]:
+    def large(shown: Shown, fake: LiveFake) -> dict[str, str]:
         return {"html": f"{shown.kind} {shown.call} {'x' * 500_000}"}
 
     monkeypatch.setattr(server._live._feed, "_render", large)
@@ -415,4 +415,5 @@ def test_a_call_that_cannot_be_shown_does_not_end_the_page(
     with reading(server) as events:
         assert events.until("call").data["call"] == 1
     assert "cannot show a call" in caplog.text
-    caplog.clear()
+    eventually(lambda: "converse-harness page" not in [each.name for each in threading.enumerate()])
+    caplog.clear()  # only now, because the thread logs the error of each change

@@ -22,7 +22,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.server.mounts import PlainExchange
-from converse_harness.server.protocol import LIMITS, refusal
+from converse_harness.server.protocol import LIMITS, portable_headers, refusal
 from converse_harness.stream.http import Request
 
 Message = MutableMapping[str, Any]
@@ -32,9 +32,6 @@ Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
 """After this number of bytes, the sender of an answer lets other tasks of the event loop run."""
-
-_THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
-"""Headers that the app does not send, because the server manages the connection. The server also adds `Date`."""
 
 _UNKNOWN_SCOPE: Final = (
     "an ASGI scope of type {type!r} came to a ConverseApp, which answers 'http' and 'lifespan': that is how Bedrock is "
@@ -110,7 +107,7 @@ class ConverseApp:
                 exchange = await asyncio.to_thread(self.fake.exchange, request)
             else:
                 exchange = self.fake.exchange(request)
-            await _Answer(exchange, started, leaving, send).give()
+            await _give(exchange, started, leaving, send)
         finally:
             leaving.cancel()
             with suppress(asyncio.CancelledError):  # it was cancelled in the line above
@@ -120,83 +117,74 @@ class ConverseApp:
         return f"<ConverseApp{repr(self.fake).removeprefix('<_AsgiFake')}"
 
 
-class _Answer:
-    """Sends the answer of one exchange to the ASGI server. The future `leaving` is done once the client disconnects."""
+async def _give(exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
+    """Send an answer until its end or until the client disconnects; the future `leaving` is done once it does.
 
-    def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
-        self._response = exchange.response
-        self._reader = ResponseReader(exchange, started)
-        self._leaving = leaving
-        self._send = send
-        self._headed = False
+    Raises ConnectionAbortedError if the script breaks the answer.
+    """
+    reader, response = ResponseReader(exchange, started), exchange.response
+    try:
+        if response.failure is not None:
+            reader.end("cut")
+        elif await _sent(reader, leaving, send):
+            reader.finish()
+        else:
+            reader.close()
+            return
+        ends = response.failure or response.broken
+        if ends in ("read timeout", "stalled"):
+            await leaving
+        elif ends is not None:
+            raise ConnectionAbortedError(_BROKEN.format(what=ends))
+        else:
+            with suppress(OSError):  # the client received everything, and may have disconnected
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+    finally:
+        reader.end("cut")  # has an effect only if the server cancelled the answer
 
-    async def give(self) -> None:
-        """Send the answer until its end or until the client disconnects. Raises ConnectionAbortedError if the script
-        breaks the answer.
-        """
-        reader, response = self._reader, self._response
-        try:
-            if response.failure is None:
-                if not await self._sent():
-                    reader.close()
-                    return
-                reader.finish()
-            else:
-                reader.end("cut")
-            ends = response.failure or response.broken
-            if ends in ("read timeout", "stalled"):
-                await self._leaving
-            elif ends is not None:
-                raise ConnectionAbortedError(_BROKEN.format(what=ends))
-            else:
-                with suppress(OSError):  # the client received everything, and may have disconnected
-                    await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            reader.end("cut")  # needed if the server cancelled the answer; otherwise without effect
 
-    async def _sent(self) -> bool:
-        """Send the head and all chunks; return False if the client disconnected."""
-        due = self._reader.started + self._response.wait
-        if self._response.wait:
-            await self._pause(due)
-        if self._leaving.done():
-            return False
-        with suppress(OSError):  # newer servers raise OSError if the client has disconnected
-            if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
-                await self._head()
-            batch = 0
-            while (chunk := self._reader.chunk) is not None:
-                due += chunk.delay
-                if chunk.delay or batch > _BATCH:
-                    batch = 0
-                    await self._pause(due)
-                if self._leaving.done():
-                    return False
-                await self._head()
-                await self._send({"type": "http.response.body", "body": chunk.data, "more_body": True})
-                self._reader.take(chunk)
-                batch += len(chunk.data)
-            await self._head()
-            return True
+async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Send) -> bool:
+    """Send the head and all chunks. Return False if the client disconnected before the end, otherwise True.
+
+    The head has no `Date`, because the ASGI server adds this header.
+    """
+    response = reader.exchange.response
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in portable_headers(response)]
+    waiting: list[Message] = [{"type": "http.response.start", "status": response.status, "headers": headers}]
+    due = reader.started + response.wait
+    if response.wait:
+        await _pause(leaving, due)
+    if leaving.done():
         return False
+    with suppress(OSError):  # newer servers raise OSError if the client has disconnected
+        if any(name == "Transfer-Encoding" for name, _ in response.headers):
+            await send(waiting.pop())
+        batch = 0
+        while (chunk := reader.chunk) is not None:
+            due += chunk.delay
+            if chunk.delay or batch > _BATCH:
+                batch = 0
+                await _pause(leaving, due)
+            if leaving.done():
+                return False
+            for message in (*waiting, {"type": "http.response.body", "body": chunk.data, "more_body": True}):
+                await send(message)
+            waiting.clear()
+            reader.take(chunk)
+            batch += len(chunk.data)
+        for message in waiting:
+            await send(message)
+        return True
+    return False
 
-    async def _head(self) -> None:
-        if not self._headed:
-            self._headed = True
-            headers = [
-                (name.lower().encode("latin-1"), value.encode("latin-1"))
-                for name, value in self._response.headers
-                if name.lower() not in _THE_SERVERS_OWN
-            ]
-            await self._send({"type": "http.response.start", "status": self._response.status, "headers": headers})
 
-    async def _pause(self, due: float) -> None:
-        """Sleep until this time, or until the client disconnects."""
-        await asyncio.wait({self._leaving}, timeout=max(0.0, due - monotonic()))
+async def _pause(leaving: asyncio.Future[None], due: float) -> None:
+    """Sleep until this time, or until the client disconnects."""
+    await asyncio.wait({leaving}, timeout=max(0.0, due - monotonic()))
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Confirm the lifespan events startup and shutdown; the app has nothing to start or stop."""
+    """Answer the startup and shutdown of the server; the app has nothing to start or stop."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -205,7 +193,10 @@ async def _live(receive: Receive, send: Send) -> None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the request's body, cut soon after the size limit; None if the client disconnected before its end."""
+    """Return the request's body; None if the client disconnected before the end of the body.
+
+    If the body is longer than the limit, only its beginning is read and returned, which is also longer than the limit.
+    """
     body = bytearray()
     while True:
         message = await receive()
@@ -223,9 +214,9 @@ async def _left(receive: Receive) -> None:
 
 
 def _target(scope: Scope) -> str:
-    """Return the path and query as the client sent them, without the app's mount path.
+    """Return the path and query as the client sent them, without the path at which the app is mounted.
 
-    In `scope["path"]` the `%2F` of an ARN is decoded, so this path is used only if the server provides no `raw_path`.
+    In `scope["path"]` the `%2F` of an ARN is decoded, so it is used only if the server provides no `raw_path`.
     """
     raw: bytes | None = scope.get("raw_path")
     path = quote(scope["path"], safe="/") if raw is None else raw.partition(b"?")[0].decode("latin-1")

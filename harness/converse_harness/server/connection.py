@@ -28,8 +28,9 @@ if sys.platform == "linux":
 
 _TWO: Final = "hh" if sys.platform == "win32" else "ii"
 _LINGER: Final = struct.pack(_TWO, 0, 0)
+"""SO_LINGER switched off: closing the socket then ends the connection normally (FIN)."""
 _LINGER_NOT: Final = struct.pack(_TWO, 1, 0)
-"""SO_LINGER with a time of 0 s: closing the socket then resets the connection."""
+"""SO_LINGER with a time of 0 s: closing the socket then resets the connection (RST)."""
 
 _LOOK_AGAIN: Final = 0.005
 """Seconds between two checks for bytes that the peer has not acknowledged."""
@@ -37,7 +38,7 @@ _LOOK_AGAIN: Final = 0.005
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
 """A function that calls its first argument in a thread, and then its second argument with the result in the event loop.
 
-The third argument is `forwards` of the MountedAnswer.
+The third argument is whether the answer comes from an upstream service.
 """
 
 
@@ -85,9 +86,9 @@ class Connection(asyncio.BufferedProtocol):
         self._stale = False
         self._linger = _LINGER
         self._draining = False
-        """Whether all answers are written and the connection is about to close.
+        """Whether all answers are written, and the connection only waits for the client to read them.
 
-        Until then input is discarded, so that a client that is still sending can read the answers.
+        Input is then discarded. To close the connection while the client still sends would lose the answers.
         """
 
     # Callbacks of asyncio
@@ -184,7 +185,7 @@ class Connection(asyncio.BufferedProtocol):
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
         """Remove a delivery that was written in full or whose stream was reset. Then handle the requests in `arrived`.
 
-        `stale`: the next request on this connection causes a reset.
+        If `stale` is true, the next request on this connection causes a reset.
         """
         self._heard = self.loop.time()
         self._stale = self._stale or stale
@@ -237,14 +238,14 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def answers_for(self, owner: object) -> bool:
-        """Whether an answer of this owner is in progress, even if no bytes are being sent.
+        """Return whether an answer of this owner (a fake) is in progress, even if no bytes of it are being sent.
 
         Any thread may call this method.
         """
         return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
 
     def fileno(self) -> int:
-        """The file descriptor of the socket, -1 if the socket is closed."""
+        """Return the file descriptor of the socket; -1 if the socket is closed."""
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         return -1 if connected is None else connected.fileno()
 

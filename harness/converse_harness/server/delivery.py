@@ -93,7 +93,7 @@ _SHORT: Final = 128
 
 
 def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
-    """Yield the frames of a stream without pauses in lists of up to _SHORT frames, then the last chunk, if any."""
+    """Yield the frames of a stream without pauses, in lists of at most _SHORT frames; then its last chunk, if any."""
     sent = 0
     for run in stream.runs:
         sent += len(run)
@@ -135,7 +135,10 @@ class SocketDelivery:
         self._asked = self._due = self.link.loop.time()
 
     def start(self, exchange: TransportExchange) -> None:
-        """Start to send the answer. The head of a stream is sent immediately, other heads together with the body."""
+        """Start to send the answer of an exchange.
+
+        The head of a stream is sent immediately. Every other head is sent together with the body.
+        """
         if self.outcome != "still running":
             exchange.ended(self.outcome)
             self.link.flush()
@@ -285,7 +288,7 @@ class SocketDelivery:
         link.flush()
 
     def drop(self, outcome: CallOutcome) -> None:
-        """Write nothing more, because the client has disconnected or the fake was closed."""
+        """Stop writing, because the client has disconnected or the fake was closed, and set the outcome."""
         if self._timer is not None:
             self._timer.cancel()
         self._chunks, self._chunk = iter(()), None

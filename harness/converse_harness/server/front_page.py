@@ -1,4 +1,4 @@
-"""The page that a browser shows at the server's own URL: what this server is, and where to read on."""
+"""The page that a browser shows at the server's own URL: a description of the server, with links."""
 
 from __future__ import annotations
 
@@ -31,34 +31,29 @@ NOTE<ul>
 def for_people(
     request: Request, prefixes: Collection[str], page: Callable[[Request], HttpResponse]
 ) -> Callable[[], HttpResponse] | None:
-    """Return the function that answers what browsers ask for, and no client of Bedrock; None for every other request.
+    """Return a function that answers a browser's request; None if the request may come from a client of Bedrock.
 
-    Browsers ask for the `page`, at the server's own URL and at those of its fakes, whose paths are `prefixes`; and for
-    the icon of a site, which this server does not have.
+    Browsers ask for the `page`, at the server's own URL and at the URLs of its fakes, whose paths are `prefixes`. They
+    also ask for an icon, which this server does not have.
     """
     path = request.target.partition("?")[0].rstrip("/")
     if request.method != "GET":
         return None
     if path == "/favicon.ico":
-        return _no_icon
+        return lambda: HttpResponse(404, (("Content-Length", "0"), ("Connection", "keep-alive")), ())
     accepts = (value for name, value in request.headers if name.lower() == "accept")
     asks = (not path or path in prefixes) and any("text/html" in value for value in accepts)
     return partial(page, request) if asks else None
 
 
-def _no_icon() -> HttpResponse:
-    return HttpResponse(404, (("Content-Length", "0"), ("Connection", "keep-alive")), ())
-
-
 def front_page(problem: str = "") -> HttpResponse:
-    """Return the page that describes the server; with a `problem`, as an error that shows its text."""
+    """Return the page that describes the server. If there is a `problem`, the page shows it, and the status is 403."""
     note = f"<p><strong>{escape(problem)}</strong></p>\n" if problem else ""
-    return html_response(
-        _PAGE.replace("NOTE", note).encode("utf-8", "backslashreplace"), status=403 if problem else 200
-    )
+    page = _PAGE.replace("NOTE", note).encode("utf-8", "backslashreplace")
+    return html_response(page, status=403 if problem else 200)
 
 
 def html_response(page: bytes, headers: tuple[tuple[str, str], ...] = (), status: int = 200) -> HttpResponse:
-    """Return the answer with a page of HTML."""
+    """Return a response with a page of HTML. `headers` are added to those that describe the body."""
     about = (("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(page))))
     return HttpResponse(status, (*about, *headers, ("Connection", "keep-alive")), (Chunk(page),))

@@ -143,7 +143,10 @@ class Http1:
         self._out.append("".join(lines).encode("latin-1"))
 
     def room(self, stream: int) -> int:
-        """Return how many bytes may be written: no real limit (TCP has flow control); -1 if the stream has ended."""
+        """Return how many bytes may be written; -1 if the stream has ended.
+
+        There is no real limit, because the flow control of TCP limits the connection.
+        """
         return _WITHOUT_LIMIT if stream == self._stream and not self.done else -1
 
     def body(self, stream: int, data: bytes) -> None:
@@ -153,7 +156,7 @@ class Http1:
         self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def frames(self, frames: list[bytes]) -> int:
-        """Write frames of a stream in one piece, and return its size. In a chunked answer each frame is one chunk."""
+        """Write frames of a stream at once, each as one chunk if the answer is chunked. Return the number of bytes."""
         if self._silent:
             return 0
         if not self._chunked:
@@ -164,7 +167,7 @@ class Http1:
         return len(data)
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer. Return the event of the next request, if this request has arrived already."""
+        """End an answer. If the next request has arrived already, return its event, otherwise an empty list."""
         if self._chunked and not self._silent:
             self._out.append(b"0\r\n\r\n")
         self._answering = False

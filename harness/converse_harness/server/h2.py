@@ -6,36 +6,23 @@ Clients must start with HTTP/2 (prior knowledge), as the AWS SDK for JavaScript 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import (
-    ConnectionTerminated,
-    DataReceived,
-    RequestReceived,
-    StreamEnded,
-    StreamReset,
-)
+from h2.events import ConnectionTerminated, DataReceived, RequestReceived, StreamEnded, StreamReset
 from h2.events import Event as H2Event
 from h2.exceptions import DenialOfServiceError, H2Error
 from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
-from hyperframe.frame import DataFrame, HeadersFrame, WindowUpdateFrame
+from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, WindowUpdateFrame
 
-from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits, refusal
+from converse_harness.server import protocol
+from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import HttpResponse, Request
-
-if TYPE_CHECKING:
-    from hyperframe.frame import Frame, GoAwayFrame
-
-_CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
-"""Headers of HTTP/1.1 that HTTP/2 forbids."""
 
 _WINDOW = 1 << 20
 """Number of bytes that a client may send on a stream before it must wait for a window update."""
-
 
 _FRAMES_OF_A_REQUEST = 4
 """Number of empty frames that a client may send per request, for instance a PING or a change of a window."""
@@ -73,9 +60,7 @@ class _Frames(FrameBuffer):
         super().__init__(server=True)
         self._most = self._patience = patience
         self._updates = 0
-        """Number of window updates that are not counted as empty frames, because the client sends them for received
-        data.
-        """
+        """Number of window updates that are not counted as empty frames: the client sends them for received data."""
 
     def __next__(self) -> Frame:
         if len(self._data) >= _LENGTH:
@@ -89,31 +74,30 @@ class _Frames(FrameBuffer):
                 raise DenialOfServiceError(f"more than {self._most} frames that carry nothing")
         return frame
 
-    def asked(self) -> None:
-        """Allow the client more empty frames, because a request arrived."""
+    def request_arrived(self) -> None:
+        """Allow the client more empty frames."""
         self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
 
-    def sent(self) -> None:
-        """Allow the client two window updates, because a DATA frame was sent to it."""
+    def data_sent(self) -> None:
+        """Allow the client two window updates in answer to a DATA frame."""
         self._updates += 2
 
 
-class _Request(NamedTuple):
-    """A request that is being received."""
-
-    headers: list[tuple[str, str]]
-    body: bytearray
+_Request = tuple[list[tuple[str, str]], bytearray]
+"""The headers of a request and the part of its body that has arrived."""
 
 
 @dataclass(slots=True)
 class _DueAnswer:
-    """The state of the answer on a stream. `unfinished`: the request was refused before all of it arrived."""
+    """The state of the answer on a stream.
+
+    `silent`: the body is omitted, because the method is HEAD. `unfinished`: the request was refused before all of it
+    arrived. `headless`: the head is not sent yet.
+    """
 
     silent: bool = False
-    """Whether the body is omitted, because the method is HEAD."""
     unfinished: bool = False
     headless: bool = True
-    """Whether the head is not sent yet."""
 
 
 class Http2:
@@ -124,23 +108,21 @@ class Http2:
         self.unread = False
         self._limits = limits
         self._h2 = _Connection(H2Configuration(client_side=False, header_encoding=None))
-        self._h2.local_settings = Settings(
-            client=False,
-            initial_values={
-                SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams,
-                SettingCodes.INITIAL_WINDOW_SIZE: _WINDOW,
-                SettingCodes.MAX_HEADER_LIST_SIZE: limits.head,
-            },
-        )
+        sizes = {SettingCodes.INITIAL_WINDOW_SIZE: _WINDOW, SettingCodes.MAX_HEADER_LIST_SIZE: limits.head}
+        settings = {SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams, **sizes}
+        self._h2.local_settings = Settings(client=False, initial_values=settings)
         self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
         self._h2.decoder.max_header_list_size = limits.head  # h2 sets this only when the settings change
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
+        """Stream -> the request that is being received."""
         self._open: dict[int, _DueAnswer] = {}
-        """Stream -> state of the answer. The entry is removed when the answer is complete."""
+        """Stream -> the state of the answer. The entry is removed when the answer is complete."""
         self._patience = limits.resets
+        """The number of streams that the client may still reset before their answers."""
         self._leaving = False
+        """Whether the connection ends after the answers that are open."""
 
     @property
     def mid_request(self) -> bool:
@@ -161,25 +143,26 @@ class Http2:
         try:
             for event in self._h2.receive_data(data):
                 if not self.done:
-                    self._heard(event, events)
+                    self._handle(event, events)
         except (H2Error, ValueError, KeyError) as error:  # if h2 found the error, it has queued a GOAWAY
             self.unread = isinstance(error, DenialOfServiceError)
             self._give_up(events)
         return events
 
-    def _heard(self, event: H2Event, events: list[Event]) -> None:
+    def _handle(self, event: H2Event, events: list[Event]) -> None:
+        """Process an event of h2, and add to `events` what it completes."""
         match event:
             case RequestReceived():
-                self._frames.asked()
+                self._frames.request_arrived()
                 headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]
-                self._begins(event.stream_id, headers, events)
+                self._begin(event.stream_id, headers, events)
             case DataReceived():
                 if event.flow_controlled_length:
                     self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-                request = self._coming.get(event.stream_id)
-                if request is not None:
-                    request.body.extend(event.data)
-                    if len(request.body) > self._limits.body:
+                if event.stream_id in self._coming:
+                    body = self._coming[event.stream_id][1]
+                    body += event.data
+                    if len(body) > self._limits.body:
                         events.append(self._refuse(event.stream_id, 413))
             case StreamEnded():
                 if event.stream_id in self._coming:
@@ -196,41 +179,41 @@ class Http2:
             case _:
                 pass
 
-    def _begins(self, stream: int, headers: list[tuple[str, str]], events: list[Event]) -> None:
-        self._coming[stream] = _Request(headers, bytearray())
-        said = dict(headers)
-        promised = said.get("content-length", "")
+    def _begin(self, stream: int, headers: list[tuple[str, str]], events: list[Event]) -> None:
+        self._coming[stream] = headers, bytearray()
+        named = dict(headers)
+        promised = named.get("content-length", "")
         if promised.isdecimal() and int(promised) > self._limits.body:
             events.append(self._refuse(stream, 413))
-        elif said.get("expect", "").lower() == "100-continue":
+        elif named.get("expect", "").lower() == "100-continue":
             self._h2.send_headers(stream, [(":status", "100")])
 
     def _refuse(self, stream: int, status: int) -> HttpRefused:
         del self._coming[stream]
         self._open[stream] = _DueAnswer(unfinished=True)
-        return HttpRefused(stream, refusal(status, "", self._limits))
+        return HttpRefused(stream, protocol.refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
-        """End the connection: the events become one Left for each stream with an unfinished answer."""
+        """End the connection, and replace `events` with one Left for each stream that has an unfinished answer."""
         self.done = True
         events[:] = [Left(stream) for stream in sorted(self._open)]
 
     def _arrived(self, stream: int) -> Arrived:
-        request = self._coming.pop(stream)
-        pseudo = {name: value for name, value in request.headers if name.startswith(":")}
+        received, body = self._coming.pop(stream)
+        pseudo = {name: value for name, value in received if name.startswith(":")}
         method = pseudo[":method"]
         self._open[stream] = _DueAnswer(silent=method == "HEAD")
         headers = [("host", pseudo.get(":authority", ""))]
-        headers += [(name, value) for name, value in request.headers if not name.startswith(":") and name != "host"]
-        return Arrived(stream, Request(method, pseudo.get(":path", "/"), tuple(headers), bytes(request.body)))
+        headers += [(name, value) for name, value in received if not name.startswith(":") and name != "host"]
+        return Arrived(stream, Request(method, pseudo.get(":path", "/"), tuple(headers), bytes(body)))
 
     def _gone(self, stream: int, events: list[Event]) -> None:
+        """Forget a stream that the client reset. End the connection if the client has reset too many streams."""
         self._coming.pop(stream, None)
         answer = self._open.pop(stream, None)
         if answer is None or answer.headless:
             self._patience -= 1
-        # A request that was reset in the same bytes is removed from the events, so a flood of such requests gets no
-        # answer.
+        # If the request and its reset arrived in the same bytes, both are left out: a flood of them costs no answers.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:
@@ -242,16 +225,13 @@ class Http2:
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
         """Write the head of an answer."""
         if not self._gone_meanwhile(stream):
-            headers = [(":status", str(response.status)), ("date", date)]
-            headers += [(name.lower(), value) for name, value in response.headers]
-            self._h2.send_headers(stream, [item for item in headers if item[0] not in _CONNECTION_HEADERS])
+            pseudo = [(":status", str(response.status)), ("date", date)]
+            self._h2.send_headers(stream, pseudo + protocol.portable_headers(response))
             self._open[stream].headless = False
 
     def room(self, stream: int) -> int:
         """Return how many bytes the client's flow-control windows allow on this stream; -1 if the stream has ended."""
-        if self._gone_meanwhile(stream):
-            return -1
-        return self._h2.local_flow_control_window(stream)
+        return -1 if self._gone_meanwhile(stream) else self._h2.local_flow_control_window(stream)
 
     def body(self, stream: int, data: bytes) -> None:
         """Write a part of a body as one or more DATA frames."""
@@ -260,7 +240,7 @@ class Http2:
         largest = self._h2.max_outbound_frame_size
         for start in range(0, len(data), largest):
             self._h2.send_data(stream, data[start : start + largest])
-            self._frames.sent()
+            self._frames.data_sent()
 
     def end(self, stream: int) -> list[Event]:
         """End an answer; return no events, because no request waits for this end."""

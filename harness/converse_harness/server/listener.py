@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from converse_harness.endpoint.call import Call
@@ -17,7 +17,7 @@ from converse_harness.endpoint.script import Replies
 from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
-from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.intercept.fake import Settings
 from converse_harness.server.live import STREAM, LivePage
 from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
 from converse_harness.server.protocol import LIMITS, Limits
@@ -38,11 +38,11 @@ _NOT_AIMED: Final = (
 
 
 class ConverseServer:
-    """A loopback server, HTTP/1.1 and HTTP/2 on one port, with any number of fakes; use `with`, or start and stop.
+    """A loopback server, HTTP/1.1 and HTTP/2 on one port, with any number of fakes.
 
-    `port` 0 picks a free port. Raises TransportError if no socket can be opened. A `host` outside the loopback causes a
-    warning. The control API accepts as `Host` only the loopback's names, `host` and `allow_hosts`; Bedrock's own paths
-    accept any `Host`.
+    Use it in `with`, or call `start` and `stop`. With `port` 0 it listens on a free port. A `host` outside the loopback
+    causes a warning. The control API accepts as `Host` only the loopback's names, `host` and `allow_hosts`; Bedrock's
+    own paths accept any `Host`.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -75,11 +75,11 @@ class ConverseServer:
     # Methods for tests
 
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake with its own URL; `settings` are those of a Fake: unused, unexpected, rules, history, seed.
+        """Open a fake with its own URL. `settings` are those of a Fake, for example `unused`, `rules` or `seed`.
 
         Raises ReplyError for a value that is not a reply, TransportError if the server is not running.
         """
-        fake = self._fake_at(self._mounts.prefix(), *replies, **settings)
+        fake = self._fake_at(_new_prefix(), *replies, **settings)
         self.recent.append(fake)
         return fake
 
@@ -112,24 +112,22 @@ class ConverseServer:
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
-        fake = self._recording_at(self._mounts.prefix(), settings, path, **options)
+        fake = self._recording_at(_new_prefix(), settings, path, options)
         self.recent.append(fake)
         return fake
 
     def record_all(self, path: str | Path, **options: Unpack[Options]) -> RecordingFake:
-        """Do the same as `record`, but at the server's own URL: every request that no other fake's URL matches is
-        forwarded and recorded.
-        """
-        return self._recording_at("", {}, path, **options)
+        """Open a fake at the server's own URL that forwards its calls to the real Bedrock, and records them.
 
-    def _recording_at(
-        self, prefix: str, settings: Settings, path: str | Path, **options: Unpack[Options]
-    ) -> RecordingFake:
+        It gets every request that no other fake's URL matches. The options are those of `record`.
+        """
+        return self._recording_at("", {}, path, options)
+
+    def _recording_at(self, prefix: str, settings: Settings, path: str | Path, options: Options) -> RecordingFake:
         from converse_harness.server.proxy import RecordingFake
 
-        with_defaults: Settings = {**self.settings, **settings}
-        url = self.url + prefix
-        return RecordingFake(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
+        url, mount = self.url + prefix, partial(self._mounted, prefix=prefix)
+        return RecordingFake(url, mount, {**self.settings, **settings}, path, options)
 
     def _fake_at(self, prefix: str, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         with_defaults: Settings = {**self.settings, **settings}
@@ -177,9 +175,7 @@ class ConverseServer:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:
@@ -187,9 +183,10 @@ class ConverseServer:
         fakes = f", {count} open fake{'s' * (count != 1)}" if self._thread.url else ""
         return f"<ConverseServer {self._thread.url or 'stopped'}{fakes}>"
 
-    # Functions that the mounts and the fakes call: the control API, opening and closing a fake
+    # Functions that the mounts and the fakes call
 
     def _control(self, request: Request) -> TransportExchange:
+        """Answer a request to the control API, or a browser that reads the events of the page."""
         if request.method == "GET" and request.target.partition("?")[0] == STREAM:
             return self._live.events(request)
         from converse_harness.server.control import ControlApi
@@ -199,6 +196,10 @@ class ConverseServer:
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:
+        """Context manager: in its block, the server answers with the fake. At its end, running answers are cut.
+
+        So no client waits for an answer of a closed fake, and no event follows the close.
+        """
         if self.on_ended is not None:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
@@ -206,11 +207,13 @@ class ConverseServer:
                 self._mounts.fakes[prefix] = fake
                 yield
         finally:
-            self._mounts.unmount(fake, prefix)
-            self._cut(fake)
+            if self._mounts.fakes.get(prefix) is fake:  # a newer fake at the server's own URL stays
+                del self._mounts.fakes[prefix]
+            if any(each.answers_for(fake) for each in [*self._thread.connections]):
+                self._thread.cut(fake)
             self._live.closed(fake)
 
-    def _cut(self, fake: Fake) -> None:
-        """Cut the running answers of a closed fake, so that no client waits for them and no event follows the close."""
-        if any(each.answers_for(fake) for each in [*self._thread.connections]):
-            self._thread.cut(fake)
+
+def _new_prefix() -> str:
+    """Return a new random prefix, which nobody can guess."""
+    return f"/fake-{token_urlsafe(12)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -86,22 +85,25 @@ _NO_FAKE_THERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PlainExchange:
-    """The exchange of a request that no fake answers."""
+    """The exchange of a request that no fake answers. `on_end`, if any, is called when the answer has ended."""
 
     response: HttpResponse
+    on_end: Callable[[], None] | None = None
     taken: SentChunks = field(default_factory=SentChunks)
     captured: None = field(default=None, init=False)
     """Always None, because the request is not forwarded."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Do nothing: nobody needs the outcome."""
+        """Call `on_end`. The outcome is not kept."""
+        if self.on_end is not None:
+            self.on_end()
 
 
 class MountedAnswer(NamedTuple):
     """The owner of an answer (a fake, or the Mounts if no fake answers), and the function `give` that makes the answer.
 
-    `slow`: the function must not run in the event loop. `forwards`: the answer comes from an upstream service; the
-    server's stop() does not wait for such an answer.
+    If `slow` is true, the function must not run in the event loop. If `forwards` is true, the answer comes from an
+    upstream service; the server's stop() does not wait for such an answer.
     """
 
     owner: object
@@ -111,42 +113,30 @@ class MountedAnswer(NamedTuple):
     forwards: bool = False
 
 
+@dataclass(frozen=True, eq=False)
 class Mounts:
     """The open fakes of a server by path prefix.
 
-    The fake with the prefix "" answers all paths that no other fake answers.
+    The fake with the prefix "" answers all paths that no other fake answers. `control` answers requests to the control
+    API, and `page` answers browsers that ask for a page.
     """
 
-    def __init__(
-        self, control: Callable[[Request], TransportExchange], page: Callable[[Request], HttpResponse]
-    ) -> None:
-        self.fakes: dict[str, ServerFake] = {}
-        self._control = control
-        self._page = page
-
-    def prefix(self) -> str:
-        """Return a new random prefix, which nobody can guess."""
-        return f"/fake-{secrets.token_urlsafe(12)}"
-
-    def unmount(self, fake: ServerFake, prefix: str) -> None:
-        """Remove a fake from its prefix; a newer fake at the same prefix stays."""
-        if self.fakes.get(prefix) is fake:
-            del self.fakes[prefix]
+    control: Callable[[Request], TransportExchange]
+    page: Callable[[Request], HttpResponse]
+    fakes: dict[str, ServerFake] = field(default_factory=dict[str, ServerFake], init=False)
 
     def answer(self, request: Request) -> MountedAnswer:
         """Return the MountedAnswer for a request. The fake receives the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
-            return MountedAnswer(self, partial(_guarded, partial(self._control, request), []), slow=True)
-        if (page := for_people(request, self.fakes, self._page)) is not None:  # slow: the page of calls imports a lot
+            return MountedAnswer(self, partial(_guarded, partial(self.control, request), []), slow=True)
+        if (page := for_people(request, self.fakes, self.page)) is not None:  # slow: the page of calls imports a lot
             give = partial(_guarded, lambda: PlainExchange(page()), [])
             return MountedAnswer(self, give, slow="?" in request.target)
         fake = self.fakes.get(prefix)
         if fake is not None:
             request = replace(request, target=request.target[len(prefix) :] or "/")
-        else:
-            fake = self.fakes.get("")
-        if fake is None:
+        elif (fake := self.fakes.get("")) is None:
             nobody = PlainExchange(no_call("UnknownOperationException", 404, _NO_FAKE_THERE.format(prefix=prefix)))
             return MountedAnswer(self, lambda: nobody, slow=False)
         give = partial(_guarded, partial(fake.answer, request), fake.endpoint.problems)
@@ -154,7 +144,10 @@ class Mounts:
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
-    """Call `give`. If our own code or a function of the script fails, return an error response and note the problem."""
+    """Return the result of `give`. If it raises an exception, add the exception to `problems` and return an error 500.
+
+    If a function of the script ends with another error, such as SystemExit, the response is an error 400.
+    """
     try:
         return give()
     except Exception as error:  # noqa: BLE001 - a bug of ours, or an error in a script

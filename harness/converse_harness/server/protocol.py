@@ -1,4 +1,4 @@
-"""The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals.
+"""What HTTP/1.1 and HTTP/2 have in common, without I/O: events, limits, and answers to requests that are refused.
 
 Http1 and Http2 have the same methods, which convert received bytes to events, and answers to bytes. If the attribute
 `done` is true, nothing more will be received or answered, and the connection must be closed once the pending bytes are
@@ -28,27 +28,30 @@ class Limits:
     head: int = 65_536
     body: int = 64 * 1024 * 1024
     ahead: int = 262_144
-    """Number of bytes of further requests that may arrive while an earlier request is being answered (pipelining)."""
+    """Maximum number of bytes of further requests that arrive while a request is being answered (pipelining)."""
     streams: int = 1_000
-    """Number of concurrent streams on one HTTP/2 connection."""
+    """Maximum number of concurrent streams on one HTTP/2 connection."""
     resets: int = 200
-    """Number of HTTP/2 streams that the client may reset before their answer; each complete answer allows one more."""
+    """Maximum number of HTTP/2 streams that a client resets before their answer; a complete answer allows one more."""
     empty: int = 1_000
-    """Number of HTTP/2 frames and HTTP/1.1 chunks with less than SMALL bytes of a body.
+    """Maximum number of HTTP/2 frames and HTTP/1.1 chunks that have less than SMALL bytes of a body.
 
-    A peer that sends further requests or body bytes, or that receives answers, may send more of them.
+    Further requests, further bytes of a body, and received answers allow the client to send more of them.
     """
     silence: float = 30.0
-    """How long the peer may send nothing in the middle of a request."""
+    """How long the client may send nothing in the middle of a request."""
     idle: float = 120.0
-    """How long the peer may send nothing between requests."""
+    """How long the client may send nothing between requests."""
 
 
 LIMITS: Final = Limits()
 
 SMALL: Final = 64
-"""A frame or chunk with fewer body bytes counts as empty, because it causes more work than its data is worth."""
+"""A frame or chunk with fewer bytes of a body counts as empty, because it causes as much work as a full one."""
 
+
+_CONNECTION_HEADERS: Final = frozenset({"connection", "transfer-encoding"})
+"""Headers that belong to a connection of HTTP/1.1. HTTP/2 forbids them, and an ASGI server sends its own."""
 
 _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
     400: ("BadRequestException", "This is not an HTTP request that can be read: {problem}."),
@@ -60,7 +63,7 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
 
 
 class Arrived(NamedTuple):
-    """A whole request that arrived on the stream with this number. In Http1 this is the number of the request."""
+    """A whole request that arrived on the stream with this number. HTTP/1.1 numbers the requests of a connection."""
 
     stream: int
     request: Request
@@ -82,6 +85,11 @@ class Left(NamedTuple):
 Event = Arrived | HttpRefused | Left
 
 
+def portable_headers(response: HttpResponse) -> list[tuple[str, str]]:
+    """Return the headers of a response for HTTP/2 and ASGI: in lower case, without those of an HTTP/1.1 connection."""
+    return [(name.lower(), value) for name, value in response.headers if name.lower() not in _CONNECTION_HEADERS]
+
+
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     """Return the answer to a request that cannot be accepted.
 
@@ -89,8 +97,8 @@ def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     """
     status = status if status in _REFUSALS else 400
     name, message = _REFUSALS[status]
-    said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
-    return no_call(name, status, said)
+    text = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
+    return no_call(name, status, text)
 
 
 def no_call(name: str, status: int, message: str) -> HttpResponse:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Final, TypedDict, Unpack
+from typing import Final, TypedDict
 
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.errors import ReplyError, SecretFound, TransportError, one_of
@@ -18,14 +18,9 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.capture import Capture, end_of
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Settings
-from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.choices import MODES, Mode
 from converse_harness.recordings.matching import Match, MatchFunction
-from converse_harness.recordings.modes import (
-    MissingRecording,
-    open_session,
-    save_or_set_aside,
-)
+from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import ForwardedExchange, SessionWriter
 from converse_harness.secrets import mask
@@ -52,28 +47,30 @@ _BETWEEN_TWO: Final = frozenset(
 )
 """Headers of the connection between proxy and service (hop-by-hop); they are not sent to the client."""
 
-_UNAVAILABLE: Final = "ServiceUnavailableException"
 _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
 
 
 class _Relay:
-    """The exchange of one forwarded call. It records the service's answer and passes the answer on to the client."""
+    """The exchange of one forwarded call. It records the service's answer and passes the answer on to the client.
 
-    def __init__(self, passed: ForwardedExchange, over: Callable[[Call], None]) -> None:
-        self._call = passed.call
-        self._heard: CapturedExchange = passed.captured
-        self._hearing = Capture(passed, passed.captured)
-        self._over = over
+    `on_end` is called with the Call once the recording of the call has ended. `captured` is None, because this object
+    forwards the call itself. `taken` is never read, because this object records the body itself.
+    """
+
+    captured: None = None
+
+    def __init__(self, forwarded: ForwardedExchange, on_end: Callable[[Call], None]) -> None:
+        self._call = forwarded.call
+        self._capture = Capture(forwarded, forwarded.captured)
+        self._on_end = on_end
         self._lock = threading.RLock()
         self._answer: UpstreamAnswer | None = None
+        """The answer whose body is being read; None before and after that."""
         self._whole = False
         """Whether the whole body has arrived from the service, even if the client has not read it yet."""
-        self._pieces = Arriving(passed.captured.pieces)
+        self._pieces = Arriving(forwarded.captured.pieces)
         self.response = HttpResponse(0, (), ())
-        self.captured: None = None
-        """Always None, because this object forwards the call itself."""
         self.taken = SentChunks()
-        """Never read: the relay records the pieces of the body itself."""
 
     def ask(self, upstream: Upstream, request: Request) -> None:
         """Forward the request and wait for the response headers; a chunked body is then read in a thread.
@@ -87,12 +84,12 @@ class _Relay:
             with registry.forwarding():
                 answer = upstream.ask(request)
         except BotoCoreError as error:
-            self._end(partial(self._hearing.broke, error))
-            said = mask(_NOT_REACHED.format(url=upstream.url, error=error))
-            body = json.dumps({"message": said}, ensure_ascii=False).encode()
-            self.response = error_response(_UNAVAILABLE, 503, body, NO_REQUEST_ID)
+            self._end(partial(self._capture.broke, error))
+            message = mask(_NOT_REACHED.format(url=upstream.url, error=error))
+            body = json.dumps({"message": message}, ensure_ascii=False).encode()
+            self.response = error_response("ServiceUnavailableException", 503, body, NO_REQUEST_ID)
             return
-        self._hearing.began(answer.status, answer.headers)
+        self._capture.began(answer.status, answer.headers)
         headers = [(name, value) for name, value in answer.headers if name.lower() not in _BETWEEN_TWO]
         ends = [("Transfer-Encoding", "chunked")] if answer.chunked else []
         self.response = HttpResponse(answer.status, (*headers, *ends, ("Connection", "keep-alive")), self._pieces)
@@ -105,28 +102,29 @@ class _Relay:
             self._read(answer)
             if not any(name.lower() == "content-length" for name, _ in headers):
                 # The service ended the body by closing its connection; the client's connection stays open.
-                length = str(sum(len(data) for data, _ in self._heard.pieces))
+                length = str(sum(len(data) for data, _ in self._capture.captured.pieces))
                 self.response = replace(self.response, headers=(*self.response.headers, ("Content-Length", length)))
 
     def ended(self, outcome: CallOutcome) -> None:
         """Note that the client has received the whole answer or has disconnected, or that the proxy stops."""
-        self._end(self._hearing.complete if outcome == "complete" or self._whole else self._hearing.left)
+        self._end(self._capture.complete if outcome == "complete" or self._whole else self._capture.left)
         with self._lock:
             if self._answer is not None:
                 self._answer.hang_up()
 
     def _read(self, answer: UpstreamAnswer) -> None:
+        """Read the body of the answer to its end, or until the recording of the call has ended."""
         try:
             for data in answer.pieces():
                 with self._lock:
-                    if not self._heard.running:
+                    if not self._capture.captured.running:
                         return
-                    self._hearing.took(data)
+                    self._capture.took(data)
                 self._pieces.came()
             self._whole = True
         except Exception as error:  # noqa: BLE001 - an error of urllib3, ssl or another library
             self.response = replace(self.response, broken=end_of(error))
-            self._end(partial(self._hearing.broke, error))
+            self._end(partial(self._capture.broke, error))
         finally:
             with self._lock:
                 self._answer = None
@@ -136,25 +134,24 @@ class _Relay:
     def _end(self, end: Callable[[], None]) -> None:
         """End the recording of the call. Only the first call of this method has an effect."""
         with self._lock:
-            ran = self._heard.running
+            was_running = self._capture.captured.running
             end()
-        if ran and not self._heard.running:
-            self._over(self._call)
+        if was_running and not self._capture.captured.running:
+            self._on_end(self._call)
 
 
 OnSaved = Callable[[Call, Exception | None], None]
-"""A function that is called when a call has ended. The function must not block.
+"""A function that is called with each call that has ended. The function must not block.
 
 The second argument is None if the call is saved (or was replayed), otherwise the exception that prevented saving.
 """
-
 
 _REST: Final = 4.0
 """The pause after a write is this factor times the duration of the write."""
 
 
 class _Saver:
-    """Rewrites the recording after each call, in a thread: if the process is killed, the finished calls are on disk.
+    """Rewrites the recording after each call, in a thread. If the process is killed, the finished calls are on disk.
 
     Each write contains the whole file, which is slow in a long session. So the thread pauses after each write, and the
     next write saves all calls that have ended meanwhile.
@@ -164,13 +161,14 @@ class _Saver:
         self._writer = writer
         self._on_saved = on_saved
         self._unsaved: list[Call] = []
-        self._failed = False
+        self._failure: Exception | None = None
+        """The error of the last write; None if the write succeeded."""
         self._changed, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name=_THREAD, daemon=True)
         registry.exempt(self._thread)
 
     def ended(self, call: Call) -> None:
-        """Note that a call has ended."""
+        """Save a call that has ended, with the next write."""
         self._unsaved.append(call)
         self._changed.set()
 
@@ -180,15 +178,15 @@ class _Saver:
     def __exit__(self, *_: object) -> None:
         """Stop the thread and save the remaining calls.
 
-        Raises ReplyError if saving fails; the message contains the place where the data was saved instead.
+        Raises ReplyError if the file cannot be written; the message names the file that was written instead.
         """
         self._over.set()
         self._changed.set()
         self._thread.join()
-        if self._unsaved or self._failed:
+        if self._unsaved or self._failure:
             kept = save_or_set_aside(self._writer, passed=True)
             problem = ReplyError(kept.problem) if kept.problem else None
-            self._tell(self._unsaved, problem)
+            self._report(self._unsaved, problem)
             if problem is not None:
                 raise problem
 
@@ -197,20 +195,19 @@ class _Saver:
             self._changed.clear()
             calls = self._unsaved[:]
             started = monotonic()
-            failure: Exception | None = None
+            self._failure = None
             try:
                 self._writer.save()
             except Exception as error:  # noqa: BLE001 - passed to on_saved; __exit__ tries again and raises
-                failure = error
-            self._failed = failure is not None
+                self._failure = error
             del self._unsaved[: len(calls)]
-            self._tell(calls, failure)
+            self._report(calls, self._failure)
             self._over.wait(_REST * (monotonic() - started))
 
-    def _tell(self, calls: Sequence[Call], failure: Exception | None) -> None:
+    def _report(self, calls: Sequence[Call], failure: Exception | None) -> None:
         """Call `on_saved` for each of these calls.
 
-        A SecretFound is passed on only for calls that the recording leaves out.
+        If the failure is a SecretFound, it is passed only for the calls that the recording leaves out.
         """
         left_out = {id(each.request) for each in self._writer.left_out}
         for call in calls:
@@ -219,7 +216,7 @@ class _Saver:
 
 
 class Options(TypedDict, total=False):
-    """The options of a recording: see `ConverseServer.record`."""
+    """The options of a recording, which `ConverseServer.record` describes."""
 
     upstream: str | None
     region: str | None
@@ -234,13 +231,11 @@ class Options(TypedDict, total=False):
 class RecordingFake(ServerFake):
     """A fake that forwards its calls to the real service and records them.
 
-    The recording is rewritten after each call and when the fake closes; if an answer is still running then,
-    the part received so far is saved. Closing raises ReplyError if the file cannot be written.
+    The recording is rewritten after each call and when the fake closes. If an answer is still running at this time, the
+    bytes received so far are saved. Closing raises ReplyError if the file cannot be written.
     """
 
-    def __init__(
-        self, url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
-    ) -> None:
+    def __init__(self, url: str, mount: Mount, settings: Settings, path: str | Path, options: Options) -> None:
         """Open the recording. Raises TransportError without credentials or region, and the errors of `open_session`.
 
         A MissingRecording is raised as a ReplyError that also suggests how to make the recording.
@@ -281,7 +276,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables of a ServerFake, but with the service's region, by which some clients choose models."""
+        """The variables of a ServerFake, with the region of the service, because some clients choose models by it."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_REGION_NAME"), region) if region else {}
         return {**super().environ, **regions}

@@ -28,10 +28,10 @@ _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 _PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
 """The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature."""
 
-_CONNECT_TIMEOUT: Final = 60.0
-_READ_TIMEOUT: Final = 3600.0
-"""Timeout in seconds. botocore's default, a minute until the next byte, is too short for a model that thinks.
-The client has a timeout of its own: when the client disconnects, the proxy disconnects from the service."""
+_TIMEOUTS: Final = (60.0, 3600.0)
+"""Timeouts in seconds, for the connection and for the next byte. botocore's default for the next byte, a minute, is too
+short for a model that thinks. When the client gives up earlier and disconnects, the proxy disconnects too.
+"""
 
 _NO_KEYS: Final = (
     "there are no credentials to sign with: {what}. The proxy signs what it passes on with those of its own "
@@ -56,13 +56,13 @@ LOST: Final = "the credentials of this environment could not be renewed: {error}
 
 
 class UpstreamAnswer:
-    """An answer of the service. The head of the answer has been read; iterating over `pieces()` reads the body."""
+    """An answer of the service. Its head has been read; iterating over `pieces()` reads the body."""
 
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
         self._session = session
         self._wire: socket.socket | None = None
-        """A duplicate of the connection's socket."""
+        """A duplicate of the connection's socket, which another thread may shut down; None if there is no body."""
         with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
             self._wire = socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
         self.status: int = raw.status
@@ -71,9 +71,9 @@ class UpstreamAnswer:
         """Whether the body is chunked: `pieces` then yields one piece per chunk, otherwise one piece in all."""
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the parts of the body as they arrive, without decoding them.
+        """Yield the bytes of the body as they arrive, without decoding them.
 
-        Raises urllib3's exception for an incomplete body.
+        Raises the exception of urllib3 if the body is incomplete.
         """
         try:
             if self.chunked:
@@ -86,8 +86,9 @@ class UpstreamAnswer:
             raise
 
     def hang_up(self) -> None:
-        """Shut the connection down; any thread may call this. A thread that is reading the body then sees the end;
-        closing the connection would not wake this thread.
+        """Shut down the connection, from any thread. A thread that is reading the body then gets its end.
+
+        To close the connection would not wake up such a thread.
         """
         if self._wire is not None:
             with suppress(OSError):  # the other end has already closed the connection
@@ -102,15 +103,14 @@ class UpstreamAnswer:
 
 
 class Upstream:
-    """The service to which calls are forwarded; any thread may use it.
+    """The service to which calls are forwarded. Any thread may use it.
 
-    Each call opens a connection of its own: the connection is never stale, and a client that disconnects breaks no
-    other call.
+    Each call opens a new connection. So the connection is never stale, and a client that disconnects breaks no other
+    call.
     """
 
     def __init__(self, url: str | None, region: str | None) -> None:
-        """Find the region, the credentials and the service's endpoint for this environment; `url` replaces the
-        endpoint.
+        """Find the region, the credentials and the endpoint in the environment; `url` replaces the endpoint.
 
         Raises TransportError without credentials or region, and for an invalid or insecure `url`.
         """
@@ -123,8 +123,7 @@ class Upstream:
         self._token = os.environ.get(_BEARER, "").strip()
         self._session: Any = Session()
         try:
-            configured = region or self._session.get_config_variable("region")
-            self.region: str = configured or os.environ.get("AWS_REGION") or ""
+            self.region: str = region or self._session.get_config_variable("region") or os.environ.get("AWS_REGION", "")
             if not self.region and (url is None or not self._token):
                 purpose = "find Bedrock in" if url is None else "sign for"
                 raise TransportError(_NO_REGION.format(purpose=purpose, how=_HOW))
@@ -136,8 +135,9 @@ class Upstream:
                     raise TransportError(_NO_KEYS.format(what=_DUMMIES))
             elif url is not None and not (url.startswith("https:") or is_loopback(url)):
                 raise TransportError(_IN_CLEAR.format(url=url))
-            bundle = self._session.get_config_variable("ca_bundle")
-            self._verify = bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True
+            self._verify = (
+                self._session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or True
+            )
             self._endpoint = cache(self._resolve)
             self.url: str = self._endpoint(SERVICE)
             """The URL of Bedrock Runtime, or the `url` that replaces it."""
@@ -146,16 +146,15 @@ class Upstream:
         self._agent = {"User-Agent": f"converse-harness/{version('converse-harness')}"}
 
     def ask(self, request: Request) -> UpstreamAnswer:
-        """Sign a request anew and send it. Raises BotoCoreError if no answer comes.
+        """Sign a request again, send it, and return the answer.
 
-        Raises TransportError if the credentials cannot be renewed.
+        Raises BotoCoreError if there is no answer, and TransportError if the credentials cannot be renewed.
         """
         from botocore import httpsession, utils
 
         signed = self._signed(request)
         proxies = cast("Any", utils).get_environ_proxies(signed.url)
-        timeout = (_CONNECT_TIMEOUT, _READ_TIMEOUT)
-        session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=timeout)
+        session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=_TIMEOUTS)
         try:
             return UpstreamAnswer(session.send(signed).raw, session)
         except BaseException:
@@ -163,6 +162,7 @@ class Upstream:
             raise
 
     def _signed(self, request: Request) -> Any:
+        """Return the request to the service, as botocore sends it. Raises TransportError without credentials."""
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
         from botocore.exceptions import BotoCoreError, ClientError

@@ -1,36 +1,35 @@
-"""The answer of a call as HTML: its events as they came, with runs of deltas joined, or the body as a whole."""
+"""The answer of a call as HTML: its events in their order, with the pieces of a text joined, or the whole body."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from converse_harness.json_values import is_object, member_of, object_of, parsed_json
 from converse_harness.viewer.blocks import counted, json_html, message_html, milliseconds, text_html, titled
 from converse_harness.viewer.html import Html, element, joined
-from converse_harness.viewer.pieces import DeltaPiece, piece_of
+from converse_harness.viewer.pieces import piece_of
 from converse_harness.viewer.view import CallView, json_text
 
 _PAUSE: Final = 100.0
-"""The shortest pause between two events that is marked, in milliseconds."""
+"""The shortest pause between two events that is shown, in milliseconds."""
 
 _PIECES: Final = 2_000
-"""In a run of deltas, at most this number of pieces is marked."""
+"""The maximum number of pieces of one text that are shown with their times; the others are shown as one piece."""
 
 _ON_A_LINE: Final = 160
-"""An event with at most this number of characters stands on the line of its name."""
+"""The maximum number of characters of an event that is shown on the line of its name."""
 
 _READABLE: Final = 60
-"""The input of a tool with more characters is shown indented as well."""
+"""The input of a tool with more characters than this is shown a second time, indented."""
 
 _NO_EVENT: Final = frozenset({"bytes", "frame"})
-"""The names under which bytes stand that are no event."""
-
-_Pieces = list[tuple[float, DeltaPiece]]
+"""The names of members with bytes that are not an event."""
 
 
 def answer_html(view: CallView) -> Html:
-    """Return what a call was answered: its events, or its body, and how it ended."""
+    """Return the HTML of a call's answer: its events or its body, and its outcome unless it is complete."""
     parts: list[Html] = []
     if view.error:
         parts.append(titled("Error in place of an answer", text_html(view.error), kind="failed"))
@@ -57,20 +56,17 @@ def _whole(answer: Any) -> Iterator[Html]:
 
 
 def _rows(events: Sequence[tuple[float, Any]]) -> Iterator[Html]:
-    before: float | None = None
-    run: _Pieces = []
-    for at, event in events:
-        piece = piece_of(event)
-        if run and (piece is None or not piece.continues(run[-1][1])):
-            yield _run_html(run, before)
-            before, run = run[-1][0], []
-        if piece is not None:
-            run.append((at, piece))
+    before = 0.0
+    timed = ((at, event, piece_of(event)) for at, event in events)
+    for text, run in groupby(timed, key=lambda each: None if each[2] is None else (each[2].block, each[2].kind)):
+        if text is None:
+            for at, event, _ in run:
+                yield _event_html(at, event, before)
+                before = at
         else:
-            yield _event_html(at, event, before)
-            before = at
-    if run:
-        yield _run_html(run, before)
+            pieces = [(at, piece.text) for at, _, piece in run if piece is not None]
+            yield _run_html(*text, pieces, before)
+            before = pieces[-1][0]
 
 
 def _head(at: str, name: str, note: str = "") -> Html:
@@ -78,12 +74,11 @@ def _head(at: str, name: str, note: str = "") -> Html:
     return element("div", element("span", at, class_="at"), element("b", name), small, class_="event-head")
 
 
-def _pause(at: float, before: float | None) -> Html | None:
-    wait = at if before is None else at - before
-    return element("p", f"pause of {milliseconds(wait)}", class_="pause") if wait >= _PAUSE else None
+def _pause(at: float, before: float) -> Html | None:
+    return element("p", f"pause of {milliseconds(at - before)}", class_="pause") if at - before >= _PAUSE else None
 
 
-def _event_html(at: float, event: Any, before: float | None) -> Html:
+def _event_html(at: float, event: Any, before: float) -> Html:
     members = object_of(event)
     name = next(iter(members), "bytes that are no event")
     value = members.get(name) if len(members) == 1 else event
@@ -100,20 +95,21 @@ def _event_html(at: float, event: Any, before: float | None) -> Html:
     return element("li", _pause(at, before), head, content, class_="failed" if wrong else None)
 
 
-def _run_html(run: _Pieces, before: float | None) -> Html:
-    (first, (index, kind, _)), last = run[0], run[-1][0]
+def _run_html(block: str, kind: str, run: Sequence[tuple[float, str]], before: float) -> Html:
+    """Return the pieces of one text, each a pair of its time and its characters. `before` is the time before them."""
+    first, last = run[0][0], run[-1][0]
     when = milliseconds(first) if first == last else f"{first:,.1f} to {milliseconds(last)}"
-    head = _head(when, kind, f"block {index}, {counted(len(run), 'piece')}")
+    head = _head(when, kind, f"block {block}, {counted(len(run), 'piece')}")
     pieces: list[Html] = []
     previous = first
-    for at, piece in run[:_PIECES]:
+    for at, text in run[:_PIECES]:
         if at - previous >= _PAUSE:
             pieces.append(element("span", f" pause of {milliseconds(at - previous)} ", class_="pause"))
-        pieces.append(element("span", piece.text, title=milliseconds(at)))
+        pieces.append(element("span", text, title=milliseconds(at)))
         previous = at
     if len(run) > _PIECES:
-        pieces.append(element("span", "".join(piece.text for _, piece in run[_PIECES:])))
-    whole = "".join(piece.text for _, piece in run)
+        pieces.append(element("span", "".join(text for _, text in run[_PIECES:])))
+    whole = "".join(text for _, text in run)
     parsed = parsed_json(whole) if kind == "tool input" else None
     indented = json_html(parsed) if is_object(parsed) and len(whole) > _READABLE else None
     return element("li", _pause(first, before), head, element("pre", *pieces, class_="pieces"), indented, class_="run")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness.json_values import is_object, member_of, objects_of
@@ -11,20 +11,22 @@ from converse_harness.viewer.view import json_text
 
 _OPEN: Final = 1_200
 _LINES: Final = 16
-"""A text with more characters or lines than these is closed at first."""
+"""A text with more than _OPEN characters or _LINES lines is folded: a reader must open it."""
 
 _MOST: Final = 100_000
-"""Of a text, at most this number of characters is shown."""
+"""The number of characters of a text that are shown at most."""
 
 _BEGIN: Final = 90
-"""The number of characters of a closed text that are shown."""
+"""The number of characters that the summary of a folded text shows."""
 
 FindUse = Callable[[str], tuple[str, Html] | None]
-"""Returns the name of the tool that was used under an id, and a link to the call that used it; None if unknown."""
+"""A function of the id of a tool use. It returns the name of the tool and a link to the call that used it; None if no
+call used it.
+"""
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a number with its noun.
+    """Return a number with its noun, which has an `s` unless the number is 1.
 
     >>> counted(1, "message"), counted(1200, "message")
     ('1 message', '1,200 messages')
@@ -33,7 +35,7 @@ def counted(count: int, thing: str) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Return a time with its unit: milliseconds below ten seconds, then seconds.
+    """Return a time in milliseconds with its unit: `ms` below ten seconds, otherwise `s`.
 
     >>> milliseconds(12.34), milliseconds(65432.1)
     ('12.3 ms', '65.4 s')
@@ -42,7 +44,7 @@ def milliseconds(value: float) -> str:
 
 
 def text_html(text: str, kind: str = "text") -> Html:
-    """Return a text as it is, with its spaces and line ends; a long text is closed, with its beginning and length."""
+    """Return a text with its spaces and line ends. A long text is folded under its beginning and its length."""
     whole = text if len(text) <= _MOST else f"{text[:_MOST]}\n... ({counted(len(text) - _MOST, 'more character')})"
     shown = element("pre", whole, class_=kind)
     if len(text) <= _OPEN and text.count("\n") <= _LINES:
@@ -52,7 +54,7 @@ def text_html(text: str, kind: str = "text") -> Html:
 
 
 def folded(summary: str, *content: str, opened: bool = False, class_: str | None = None) -> Html:
-    """Return content that a reader can open and close under a summary."""
+    """Return a summary, under which a reader can open and close the content."""
     return element("details", element("summary", summary), *content, open=opened, class_=class_)
 
 
@@ -61,11 +63,19 @@ def json_html(value: Any) -> Html:
     return text_html(json_text(value), "json")
 
 
-def titled(title: str, *content: str, kind: str = "", note: str = "") -> Html:
-    """Return a block of a message or answer: its title, perhaps a note in small print, and its content."""
+def titled(
+    title: str, *content: str | None, kind: str = "", note: str = "", beside: Sequence[Html | None] = ()
+) -> Html:
+    """Return a block of a message or answer: its title, HTML `beside` the title, `note` in small print, its content."""
     small = element("small", note) if note else None
-    head = element("div", element("b", title), " " if note else None, small, class_="block-title")
+    head = element("div", element("b", title), *beside, " " if note else None, small, class_="block-title")
     return element("div", head, *content, class_=f"block {kind}".rstrip())
+
+
+def table_html(heads: Sequence[str], rows: Iterable[Html]) -> Html:
+    """Return a table with the titles of its columns and its rows, each a `tr` element."""
+    head = element("tr", *(element("th", each, scope="col") for each in heads))
+    return element("div", element("table", element("thead", head), element("tbody", *rows)), class_="scroll")
 
 
 def message_html(message: Any, find_use: FindUse) -> Html:
@@ -79,7 +89,7 @@ def message_html(message: Any, find_use: FindUse) -> Html:
 
 
 def block_html(block: Mapping[str, Any], find_use: FindUse) -> Iterator[Html]:
-    """Yield the HTML of a content block: one part for each of its members, since a wrong block may have several."""
+    """Yield the HTML of each member of a content block. A valid block has one member, but clients may send more."""
     for name, value in block.items():
         match name, value:
             case "text", str(text):
@@ -108,19 +118,12 @@ def _id_of(use: Mapping[str, Any]) -> str:
 def _result_html(result: Mapping[str, Any], find_use: FindUse) -> Html:
     found = find_use(_id_of(result))
     name, where = found if found is not None else ("", Html())
-    parts = [part for block in objects_of(result.get("content")) for part in _part_html(block)]
+    parts = [
+        text_html(block["text"]) if isinstance(block.get("text"), str) else json_html(block.get("json", block))
+        for block in objects_of(result.get("content"))
+    ]
     status = str(result.get("status", ""))
+    beside = element("i", f" {status}") if status else None, element("small", " used in ", where) if where else None
+    kind = "tool-result" + " failed" * (status == "error")
     title = f"result of {name}" if name else "result"
-    link = element("small", " used in ", where) if where else None
-    head = element(
-        "div", element("b", title), element("i", f" {status}") if status else None, link, " ",
-        element("small", _id_of(result)), class_="block-title",
-    )  # fmt: skip
-    return element("div", head, *parts, class_="block tool-result" + " failed" * (status == "error"))
-
-
-def _part_html(block: Mapping[str, Any]) -> Iterator[Html]:
-    if isinstance(block.get("text"), str):
-        yield text_html(block["text"])
-    else:
-        yield json_html(block.get("json", block))
+    return titled(title, *parts, kind=kind, note=_id_of(result), beside=beside)

@@ -1,4 +1,4 @@
-"""One call as HTML, and the calls of a test on a time line."""
+"""One call as HTML, and a list of calls on a time line."""
 
 from __future__ import annotations
 
@@ -12,36 +12,30 @@ from converse_harness.viewer.request import request_html
 from converse_harness.viewer.view import CallView
 
 _WIDTH: Final = 1000
-"""The width of the time line, in its own units."""
+"""The width of the time line, in units of the SVG."""
 
 _NARROWEST: Final = 6
-"""The least width of a call on the time line, in the same units."""
+"""The least width of a call on the time line, in units of the SVG."""
 
 
 def call_html(view: CallView, before: Sequence[CallView] = (), *, prefix: str = "") -> Html:
     """Return one call as an `article` with the id `{prefix}call-{number}`.
 
-    `before` are the calls that are shown before it, in their order: messages, settings and tools that one of them
-    contains become links to that call. `prefix` keeps the ids of several fakes apart. Every text is escaped, and the
-    HTML contains no styles, scripts or addresses.
+    `before` are the calls that the page shows before this call, in their order: messages, settings and tools that one
+    of them contains become links to that call. `prefix` makes the ids of several fakes different. Every text is
+    escaped, and the HTML contains no styles, scripts or addresses.
     """
     name = f"{anchor(prefix)}call-{view.number}"
-    title = element(
-        "h3", element("a", f"Call {view.number}", href=f"#{name}"), " ", view.operation or "another request", " ",
-        element("code", view.model_id) if view.model_id else None, id=f"{name}-title",
-    )  # fmt: skip
+    model = element("code", view.model_id) if view.model_id else None
+    number = element("a", f"Call {view.number}", href=f"#{name}")
+    title = element("h3", number, " ", view.operation or "another request", " ", model, id=f"{name}-title")
     state = "fine" if view.is_fine else "failed"
     outline = element("p", element("span", _badge(view), class_=f"badge {state}"), " ", view.outline, class_="outline")
+    request = _side("Request", request_html(view, before, anchor(prefix)), _headers(view))
+    columns = element("div", request, _side("Answer", answer_html(view)), class_="columns")
     return element(
-        "article",
-        element("header", title, outline, _facts(view)),
-        *_remarks(view),
-        element("div", _side("Request", request_html(view, before, anchor(prefix)), _headers(view)),
-                _side("Answer", answer_html(view)), class_="columns"),
-        class_=f"call {state}",
-        id=name,
-        aria_labelledby=f"{name}-title",
-        tabindex=-1,
+        "article", element("header", title, outline, _facts(view)), *_remarks(view), columns,
+        class_=f"call {state}", id=name, aria_labelledby=f"{name}-title", tabindex=-1,
     )  # fmt: skip
 
 
@@ -63,14 +57,14 @@ def _headers(view: CallView) -> Html | None:
 
 
 def _facts(view: CallView) -> Html:
-    facts = [("arrived", milliseconds(view.started)), ("took", milliseconds(view.took))]
-    if view.events:
-        facts.append(("events", f"{len(view.events):,}"))
-    if view.line:
-        facts.append(("answer from", view.line))
-    if view.waited:
-        facts.append(("waited before the next attempt", milliseconds(view.waited)))
-    pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    facts = (
+        ("arrived", milliseconds(view.started)),
+        ("took", milliseconds(view.took)),
+        ("events", f"{len(view.events):,}" if view.events else ""),
+        ("answer from", view.line),
+        ("waited before the next attempt", milliseconds(view.waited) if view.waited else ""),
+    )
+    pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts if value]
     return element("dl", *pairs, class_="facts")
 
 
@@ -78,9 +72,7 @@ def _remarks(view: CallView) -> Iterator[Html]:
     if view.refusal is not None:
         rule, words, source = view.refusal
         described = element("p", element("b", "Source: "), source) if source else None
-        yield titled(
-            f"Refused by the rule {rule}", text_html(words), *([described] if described else []), kind="failed"
-        )
+        yield titled(f"Refused by the rule {rule}", text_html(words), described, kind="failed")
     for fault in view.faults:
         yield titled("Fault", text_html(fault), kind="fault")
     for note in view.notes:
@@ -95,7 +87,7 @@ def overview_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
 
 
 def fake_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
-    """Return the calls of one fake: the list of them, and each in its place, closed under a line that names it."""
+    """Return the calls of one fake: a list of all calls, then each call, folded under a line with its outline."""
     calls = [
         folded(f"Call {view.number}: {view.outline}", call_html(view, views[:at], prefix=prefix))
         for at, view in enumerate(views)
@@ -109,15 +101,12 @@ def _entry(view: CallView, start: float, whole: float, prefix: str) -> Html:
     if whole > 0:
         width = max(_WIDTH * view.took / whole, _NARROWEST)
         left = min(_WIDTH * (view.started - start) / whole, _WIDTH - width)
+    rect = element("rect", x=round(left), y=0, width=round(width), height=10, rx=2)
     bar = element(
-        "svg",
-        element("rect", x=round(left), y=0, width=round(width), height=10, rx=2),
-        viewBox=f"0 0 {_WIDTH} 10", preserveAspectRatio="none", aria_hidden="true", focusable="false",
-    )  # fmt: skip
+        "svg", rect, viewBox=f"0 0 {_WIDTH} 10", preserveAspectRatio="none", aria_hidden="true", focusable="false"
+    )
     name = joined([f"{view.number}. {view.operation or 'another request'} ", element("small", view.model_id)])
-    times = f"{milliseconds(view.started - start)} + {milliseconds(view.took)}"
     line = element("a", name, href=f"#{prefix}call-{view.number}")
-    return element(
-        "li", line, bar, element("span", times, class_="at"),
-        element("span", element("b", _badge(view)), " ", view.outline, class_="outline"), class_=state,
-    )  # fmt: skip
+    times = element("span", f"{milliseconds(view.started - start)} + {milliseconds(view.took)}", class_="at")
+    outline = element("span", element("b", _badge(view)), " ", view.outline, class_="outline")
+    return element("li", line, bar, times, outline, class_=state)

@@ -1,4 +1,4 @@
-"""Make HTML from texts. Every text becomes HTML through one function, `escape`, so that no text becomes markup."""
+"""Make HTML from texts. A single function, `escape`, makes the HTML of a text, so no text can become markup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Html(str):
-    """A text that is HTML already. Only the functions of this module make it."""
+    """A text that is HTML already, so that `joined` and `element` do not escape it."""
 
     __slots__ = ()
 
@@ -16,7 +16,7 @@ class Html(str):
 _VOID: Final = frozenset({"input", "meta"})
 
 _BIDI: Final = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Characters that change the direction of text. A reader must see them, because they can make text look different."""
+"""Characters that change the direction of text. They are made visible, because they can make a text look different."""
 
 _ESCAPED: Final = {
     **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"},
@@ -45,16 +45,16 @@ def escape(text: str) -> Html:
     return Html(text.translate(_ESCAPED).encode("utf-8", "backslashreplace").decode())
 
 
-def joined(parts: Iterable[str]) -> Html:
-    """Return the parts in their order; a part that is not HTML is escaped."""
-    return Html("".join([part if isinstance(part, Html) else escape(part) for part in parts]))
+def joined(parts: Iterable[str | None]) -> Html:
+    """Return the parts as one text, in their order. A part that is not HTML is escaped, and None is left out."""
+    return Html("".join([part if isinstance(part, Html) else escape(part) for part in parts if part is not None]))
 
 
 def element(name: str, /, *content: str | None, **attributes: str | int | float | bool | None) -> Html:
-    """Return an element with this content; a text that is not HTML is escaped, and None is left out.
+    """Return an element with this content. A text that is not HTML is escaped, and None is left out.
 
-    The names of attributes are written with `_` for `-`, and `class_` for `class`. An attribute that is None or False
-    is left out; of one that is True, only the name is written.
+    In the keyword of an attribute, `_` stands for `-`, and a `_` at the end is dropped (`class_`). An attribute whose
+    value is None or False is left out. If the value is True, only the name of the attribute is written.
 
     >>> element("a", "Call <1>", href="#call-1", class_="to")
     '<a href="#call-1" class="to">Call &lt;1&gt;</a>'
@@ -67,11 +67,11 @@ def element(name: str, /, *content: str | None, **attributes: str | int | float 
         elif value is not None and value is not False:
             written.append(f'{called}="{escape(str(value))}"')
     start = f"<{' '.join(written)}>"
-    return Html(start if name in _VOID else f"{start}{joined(part for part in content if part is not None)}</{name}>")
+    return Html(start if name in _VOID else f"{start}{joined(content)}</{name}>")
 
 
 def anchor(text: str) -> str:
-    """Return a text in the characters that are safe in an id and in a link to it; other characters become `-`.
+    """Return a text with `-` in place of each character that is not safe in an id and in a link to the id.
 
     >>> anchor("test_x.py::test[<é>]")
     'test_x-py--test-----'

@@ -1,4 +1,4 @@
-"""A whole page as one file that needs no network, and its Content-Security-Policy."""
+"""A whole page as one file that loads nothing from the network, and its Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from converse_harness.viewer.html import Html, anchor, element, joined
+from converse_harness.viewer.html import Html, anchor, element
+
+_TOOLS: Final = Html(
+    '<div role="search" aria-label="Calls" class="tools" hidden>'
+    '<label>Search calls <input type="search" class="search" autocomplete="off"></label>'
+    '<span role="status" class="found"></span>'
+    '<label><input type="checkbox" class="only-failed"> only failed calls</label>'
+    '<button type="button" class="open-all">Open all</button>'
+    '<button type="button" class="close-all">Close all</button>'
+    '<label><input type="checkbox" class="keys" checked>'
+    " Keys: / search, j next call, k previous call, o open all, c close all</label></div>"
+)
+"""The search field and the buttons. They are hidden until the script of the page shows them, because they need it."""
 
 
 class PageSection(NamedTuple):
-    """A part of a page: its title, its content, and the id to which the list of contents leads."""
+    """A section of a page: its title, its content, and its id, to which the list of contents links."""
 
     title: str
     content: Html
@@ -21,36 +33,32 @@ class PageSection(NamedTuple):
 
 
 @cache
-def style() -> str:
-    """Return the style sheet of all pages. It changes nothing outside of elements with the class `converse`."""
-    return _text_of("view.css")
+def text_of(file: Path) -> str:
+    """Return the text of a style sheet or script, with the line ends that a browser uses for its hash."""
+    return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-@cache
-def script() -> str:
-    """Return the script of all pages: search, keys, and opening and closing of everything."""
-    return _text_of("view.js")
+_STYLE: Final = Path(__file__).with_name("view.css")
+"""The style sheet of all pages. It changes nothing outside of elements with the class `converse`."""
 
-
-def _text_of(name: str) -> str:
-    """Return the text of a file beside this module, with the line ends that a browser uses for its hash."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8").replace("\r\n", "\n")
+_SCRIPT: Final = Path(__file__).with_name("view.js")
+"""The script of all pages: search, keys, and opening and closing of everything."""
 
 
 def policy(*, scripts: Sequence[str] = (), connect: bool = False) -> str:
     """Return the Content-Security-Policy of a page, for its `meta` element or for a header.
 
-    It allows the page's own style and script, and `scripts`, by their hashes, and nothing else: no address is loaded.
-    With `connect`, scripts may connect to the server that the page comes from.
+    The policy allows the style sheet and the script of all pages, and `scripts`, by their hashes. Nothing can be loaded
+    from an address. With `connect`, scripts may connect to the server that the page comes from.
     """
-    return _policy(style(), (script(), *scripts), connect=connect)
+    return _policy(text_of(_STYLE), (text_of(_SCRIPT), *scripts), connect=connect)
 
 
 def _policy(style_sheet: str, scripts: Iterable[str], *, connect: bool) -> str:
     allowed = " ".join(f"'sha256-{_hash(each)}'" for each in scripts)
-    parts = ["default-src 'none'", f"style-src 'sha256-{_hash(style_sheet)}'", f"script-src {allowed}"]
-    parts += ["connect-src 'self'"] if connect else []
-    return "; ".join((*parts, "base-uri 'none'", "form-action 'none'"))
+    connections = "; connect-src 'self'" if connect else ""
+    loaded = f"default-src 'none'; style-src 'sha256-{_hash(style_sheet)}'; script-src {allowed}{connections}"
+    return f"{loaded}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(text: str) -> str:
@@ -65,28 +73,29 @@ def document(
     scripts: Sequence[str] = (),
     connect: bool = False,
 ) -> str:
-    """Return a whole HTML document with a title, some text or HTML (`lead`) and sections, each with a heading.
+    """Return a whole HTML document: its title, `lead` (a text or HTML), and sections, each with a heading.
 
-    `scripts` are the texts of further scripts of our own, and `connect` allows them to connect to the page's server.
+    `scripts` are the texts of scripts beside the script of all pages. `connect` allows them to connect to the page's
+    server.
     """
     sections = list(sections)
     entries = [element("li", element("a", each.title, href=f"#{anchor(each.anchor)}")) for each in sections]
     contents = element("nav", element("ol", *entries), aria_label="Contents", class_="contents")
     content = (
         element("a", "Skip to the calls", href="#main", class_="skip"),
-        element("header", element("h1", title), _tools(), class_="page-head"),
+        element("header", element("h1", title), _TOOLS, class_="page-head"),
         contents if len(sections) > 1 else None,
         element("main", element("div", lead, class_="lead") if lead else None, *map(_section, sections), id="main"),
     )
-    return html_file(title, content, style(), (script(), *scripts), connect=connect)
+    return html_file(title, content, text_of(_STYLE), (text_of(_SCRIPT), *scripts), connect=connect)
 
 
 def html_file(
     title: str, content: Iterable[str | None], style_sheet: str, scripts: Sequence[str], *, connect: bool = False
 ) -> str:
-    """Return a whole HTML document of any content, with a style sheet and scripts that only its policy allows.
+    """Return a whole HTML document of any content. Its policy allows only this style sheet and these scripts.
 
-    The scripts run after the content is read. `connect` allows them to connect to the page's server.
+    The scripts run after the browser has read the content. `connect` allows them to connect to the page's server.
     """
     body = element("body", *content, *(element("script", Html(each)) for each in scripts), class_="converse")
     head = element(
@@ -108,22 +117,6 @@ def _section(section: PageSection) -> Html:
     return element("section", heading, section.content, id=name, aria_labelledby=f"{name}-title", class_="page-section")
 
 
-def _tools() -> Html:
-    """Return the search field and buttons, which the script shows: without it they would do nothing."""
-    keys = "Keys: / search, j next call, k previous call, o open all, c close all"
-    found = element("span", "", role="status", class_="found")
-    return element(
-        "div",
-        element("label", "Search calls ", element("input", type="search", class_="search", autocomplete="off")),
-        found,
-        element("label", element("input", type="checkbox", class_="only-failed"), " only failed calls"),
-        element("button", "Open all", type="button", class_="open-all"),
-        element("button", "Close all", type="button", class_="close-all"),
-        element("label", element("input", type="checkbox", class_="keys", checked=True), f" {keys}"),
-        role="search", aria_label="Calls", class_="tools", hidden=True,
-    )  # fmt: skip
-
-
 def notebook_html(*parts: Html) -> str:
-    """Return HTML for a notebook: the parts with the style sheet, without a script."""
-    return element("div", element("style", Html(style())), joined(parts), class_="converse")
+    """Return HTML for a notebook: the style sheet and the parts, without a script."""
+    return element("div", element("style", Html(text_of(_STYLE))), *parts, class_="converse")

@@ -1,8 +1,8 @@
-"""Deltas that are pieces of one text: which they are, and how a text that was changed is cut into them again."""
+"""Texts that an answer sends in pieces, one in each delta: find the pieces, and replace the text of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import is_object, member_of, object_of
@@ -13,28 +13,22 @@ _TEXTS: Final = (
     ("reasoning", ("reasoningContent", "text")),
     ("tool input", ("toolUse", "input")),
 )
-"""The deltas that are pieces of a text: the name of the text, and the path to the piece in `delta`."""
+"""The kinds of texts that deltas have pieces of: the name of the kind, and the path to the piece in `delta`."""
 
 
 class DeltaPiece(NamedTuple):
-    """A piece of the text of a block: the block's index, the kind of the text, and the piece."""
+    """A piece of a text: the index of the text's block, the kind of the text, and the characters of the piece."""
 
     block: str
     kind: str
     text: str
 
-    def continues(self, other: DeltaPiece | None) -> bool:
-        """Whether the piece belongs to the same text as another piece."""
-        return other is not None and self[:2] == other[:2]
-
 
 def piece_of(event: Any) -> DeltaPiece | None:
-    """Return the piece of text in an event; None for every other event."""
-    if not is_object(event) or len(event) != 1:
-        return None
+    """Return the piece of text that an event has; None if the event has no such piece, or anything besides it."""
     members = member_of(event, "contentBlockDelta")
     delta = member_of(members, "delta")
-    if not is_object(delta) or len(delta) != 1:
+    if not is_object(delta) or len(delta) != 1 or len(event) != 1:
         return None
     for kind, path in _TEXTS:
         text = member_of(delta, *path)
@@ -43,18 +37,10 @@ def piece_of(event: Any) -> DeltaPiece | None:
     return None
 
 
-def _with_text(event: Any, kind: str, text: str) -> Any:
-    path = dict(_TEXTS)[kind]
-    delta: Any = text
-    for name in reversed(path):
-        delta = {name: delta}
-    return {"contentBlockDelta": {**event["contentBlockDelta"], "delta": delta}}
-
-
 def changed_events(events: Sequence[Any], change: Callable[[Any], Any]) -> list[Any]:
-    """Apply `change` to each event as a whole, but to the pieces of a text as one text, which it may have to see.
+    """Return the events after `change`, which is called with each event, or with the whole text of several events.
 
-    The pieces around the change stay as they are.
+    Events with pieces of one text get the changed text. The pieces before and after the change stay as they are.
 
     >>> texts = ("a s", "ec", "ret")
     >>> deltas = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": each}}} for each in texts]
@@ -63,40 +49,34 @@ def changed_events(events: Sequence[Any], change: Callable[[Any], Any]) -> list[
     ['a ***', '', '']
     """
     made = list(events)
-    texts: dict[tuple[str, str], list[int]] = {}
+    texts: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for at, event in enumerate(events):
         piece = piece_of(event)
         if piece is None:
             made[at] = change(event)
         else:
-            texts.setdefault(piece[:2], []).append(at)
-    for (_, kind), places in texts.items():
-        pieces = [each.text for at in places if (each := piece_of(events[at])) is not None]
+            texts.setdefault(piece[:2], []).append((at, piece.text))
+    for (_, kind), placed in texts.items():
+        pieces = [text for _, text in placed]
         whole = "".join(pieces)
         new = str(change(whole))
         if new != whole:
-            for at, text in zip(places, _cut_again(pieces, whole, new), strict=True):
-                made[at] = _with_text(events[at], kind, text)
+            for (at, _), text in zip(placed, _cut_again(pieces, whole, new), strict=True):
+                delta: Any = text
+                for name in reversed(dict(_TEXTS)[kind]):
+                    delta = {name: delta}
+                made[at] = {"contentBlockDelta": {**events[at]["contentBlockDelta"], "delta": delta}}
     return made
 
 
-def _cut_again(pieces: Sequence[str], whole: str, new: str) -> list[str]:
-    """Cut a changed text into pieces. Those beside the change are kept; the first that it touches has the new text."""
+def _cut_again(pieces: Sequence[str], whole: str, new: str) -> Iterator[str]:
+    """Cut a changed text into as many pieces as before. The first piece that the change touches gets all new text."""
     start = common_length(whole, new)
     end = min(common_length(whole[::-1], new[::-1]), len(whole) - start, len(new) - start)
-    before, after = start, len(whole) - end
-    made: list[str] = []
-    done, changed = 0, False
+    changed, stop, at = new[start : len(new) - end], len(whole) - end, 0
     for piece in pieces:
-        left, right = done, done + len(piece)
-        done = right
-        kept = piece[: max(before - left, 0)] if left < before else ""
-        tail = piece[max(after - left, 0) :] if right > after else ""
-        if right <= before or (left >= after and changed):
-            made.append(piece)
-        elif not changed:
-            made.append(kept + new[start : len(new) - end] + tail)
-            changed = True
-        else:
-            made.append(tail)
-    return made
+        kept, tail = piece[: max(start - at, 0)], piece[max(stop - at, 0) :]
+        at += len(piece)
+        if at > start or at == len(whole):  # the second condition is for text that is added at the end
+            kept, changed = kept + changed, ""
+        yield kept + tail

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from converse_harness.viewer.blocks import counted, folded, text_html
+from converse_harness.viewer.blocks import counted, folded, table_html, text_html
 from converse_harness.viewer.html import Html, element, joined
 from converse_harness.viewer.page import PageSection, document
+
+_INTERRUPTED: Final = (
+    "The run was interrupted, by a person or by an error while tests were collected: tests are missing."
+)
 
 
 class ShownFake(NamedTuple):
@@ -19,7 +23,9 @@ class ShownFake(NamedTuple):
 
 
 class FailedTest(NamedTuple):
-    """A test that failed: its id, the phase that failed, the failure in short and as a whole, and its fakes."""
+    """A test that failed: its id, the phase that failed ("call" or another), the first lines of the failure, the whole
+    failure, and the fakes of the test.
+    """
 
     test: str
     phase: str
@@ -29,7 +35,7 @@ class FailedTest(NamedTuple):
 
 
 class ShownTest(NamedTuple):
-    """A test in the list of all tests."""
+    """A row in the list of all tests: the id of a test, its outcome, and the number of its calls."""
 
     test: str
     outcome: str
@@ -37,38 +43,33 @@ class ShownTest(NamedTuple):
 
 
 def report_html(failed: Sequence[FailedTest], tests: Sequence[ShownTest], *, interrupted: bool = False) -> str:
-    """Return the whole document. All texts must be without secrets."""
+    """Return the whole HTML document. The secrets in all texts must be masked already."""
     outcomes = Counter(row.outcome for row in tests)
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     calls = counted(sum(row.calls for row in tests), "call")
-    said = [f"{counted(len(tests), 'test')}{f' ({counts})' if counts else ''}, {calls}."]
+    lead = [f"{counted(len(tests), 'test')}{f' ({counts})' if counts else ''}, {calls}."]
     if interrupted:
-        said.append(
-            "The run was interrupted, by a person or by an error while tests were collected: tests are missing."
-        )
+        lead.append(_INTERRUPTED)
     elif not failed:
-        said.append("No test failed. A test that fails is shown here with its calls.")
+        lead.append("No test failed. A test that fails is shown here with its calls.")
     sections = [PageSection(test.test, _failure(test), f"test-{at}") for at, test in enumerate(failed, 1)]
     sections.append(PageSection("All tests", _table(tests), "all-tests"))
-    return document("Bedrock Converse calls", sections, lead=joined(element("p", each) for each in said))
+    return document("Bedrock Converse calls", sections, lead=joined(element("p", each) for each in lead))
 
 
 def _failure(test: FailedTest) -> Html:
     phase = element("p", f"The {test.phase} failed.", class_="test-failed") if test.phase != "call" else None
     fakes = [part for fake in test.fakes for part in (element("p", element("b", fake.title)), fake.calls)]
-    if not fakes:
-        fakes = [element("p", "No call reached a fake.", class_="none")]
-    parts = [phase, text_html(test.first_lines), folded("The whole failure", text_html(test.whole)), *fakes]
-    return joined(part for part in parts if part is not None)
+    none = element("p", "No call reached a fake.", class_="none")
+    whole = folded("The whole failure", text_html(test.whole))
+    return joined([phase, text_html(test.first_lines), whole, *(fakes or [none])])
 
 
 def _table(tests: Sequence[ShownTest]) -> Html:
     if not tests:
         return element("p", "No test ran.", class_="none")
-    heads = [element("th", head, scope="col") for head in ("test", "outcome", "calls")]
-    rows = [
+    rows = (
         element("tr", element("th", row.test, scope="row"), element("td", row.outcome), element("td", f"{row.calls:,}"))
         for row in tests
-    ]
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    return element("div", table, class_="scroll")
+    )
+    return table_html(("test", "outcome", "calls"), rows)

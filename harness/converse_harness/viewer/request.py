@@ -1,44 +1,46 @@
-"""The request of a call as HTML, beside the request before it: what is new, what changed, and links to the rest."""
+"""The request of a call as HTML, compared with an earlier request: new and changed parts, and links to equal parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness.json_values import is_object, leaves, member_of, object_of, objects_of, path_text
-from converse_harness.viewer.blocks import block_html, counted, folded, json_html, message_html, text_html
+from converse_harness.viewer.blocks import block_html, counted, folded, json_html, message_html, table_html, text_html
 from converse_harness.viewer.differences import sides
 from converse_harness.viewer.html import Html, element, joined
 from converse_harness.viewer.view import CallView, json_text
 
 _LOOKED_BACK: Final = 60
-"""The request before is looked for among this number of calls, unless a later one has nearly all its messages."""
+"""The earlier request to compare with is searched among this number of calls, from the newest on."""
 
 _NEW: Final = 3
-"""A request that lacks at most this number of a request's messages is the one before it."""
+"""The search ends at an earlier request that lacks at most this number of the messages of the request."""
 
-_OTHER_PARTS: Final = frozenset({"messages", "system", "toolConfig"})
+_NO_SETTINGS: Final = frozenset({"messages", "system", "toolConfig", "input"})
+"""The members of a body that are not shown as settings."""
 
 
 def request_html(view: CallView, before: Sequence[CallView], prefix: str) -> Html:
-    """Return what a call asks. Its messages that the request before it contains are links to that call."""
-    base = base_of(view, before)
+    """Return the HTML of a call's request. Parts that are equal in an earlier call are links to that call.
+
+    `before` are the earlier calls, and `prefix` is the beginning of the ids to which the links lead.
+    """
     if view.request is None:
         return element("p", "No body.", class_="none")
     if not is_object(view.request):
         return text_html(view.request) if isinstance(view.request, str) else json_html(view.request)
-    return joined(
-        [
-            *_settings(view, base, prefix),
-            *_system(view, base, prefix),
-            *_tools(view, base, prefix),
-            *_messages(view, base, before, prefix),
-        ]
-    )
+    base = _base_of(view, before)
+    there = None if base is None else _link(base, prefix)
+    messages = _messages(view, base, before, prefix)
+    return joined([_settings(view, base, there), _system(view, base, there), _tools(view, base, there), messages])
 
 
-def base_of(view: CallView, before: Sequence[CallView]) -> CallView | None:
-    """Return the call to which a request is compared: the one with most of its messages, or else the last one."""
+def _base_of(view: CallView, before: Sequence[CallView]) -> CallView | None:
+    """Return the earlier call with which a request is compared: the one that has most of its messages.
+
+    If no call has any of them, return the last call with the same operation, or the last call; None if there is none.
+    """
     alike = [each for each in before if each.operation == view.operation] or before
     wanted = set(view.message_keys)
     best, shared = alike[-1] if alike else None, 0
@@ -51,8 +53,7 @@ def base_of(view: CallView, before: Sequence[CallView]) -> CallView | None:
     return best
 
 
-def link(view: CallView, prefix: str) -> Html:
-    """Return a link to a call."""
+def _link(view: CallView, prefix: str) -> Html:
     return element("a", f"call {view.number}", href=f"#{prefix}call-{view.number}")
 
 
@@ -63,13 +64,21 @@ def _part(title: str, *content: str | None, same_as: Html | None = None) -> Html
     return element("div", element("h5", title), *content, class_="part")
 
 
-def settings_of(view: CallView) -> dict[str, Any]:
-    """Return all values of a request beside messages, system and tools, by their paths."""
+def _others(now: Mapping[str, Any], was: Mapping[str, Any], thing: str, there: Html) -> Html | None:
+    """Return the number of values that are equal in an earlier call, with a link to that call; None if there are none.
+
+    Each value is a `thing`, such as "tool".
+    """
+    count = sum(was.get(name) == value for name, value in now.items())
+    return element("p", f"{counted(count, f'other {thing}')} as in ", there, class_="same") if count else None
+
+
+def _settings_of(view: CallView) -> dict[str, Any]:
+    """Return all values of a request besides messages, system and tools, by their paths."""
     settings = {"modelId": view.model_id} if view.model_id else {}
     body = object_of(view.request)
-    is_inside = bool(view.conversation) and view.conversation is not body
-    for source in (body, view.conversation) if is_inside else (body,):
-        rest = {name: value for name, value in source.items() if name not in _OTHER_PARTS and name != "input"}
+    for source in (body, view.conversation):
+        rest = {name: value for name, value in source.items() if name not in _NO_SETTINGS}
         settings |= {path_text(path): value for path, value in leaves(rest)}
     if not view.conversation.get("messages") and "input" in body:
         settings["input"] = body["input"]
@@ -77,28 +86,22 @@ def settings_of(view: CallView) -> dict[str, Any]:
     return settings | ({"toolChoice": choice} if choice is not None else {})
 
 
-def _settings(view: CallView, base: CallView | None, prefix: str) -> Iterator[Html]:
-    now = settings_of(view)
-    if base is None:
-        rows = [_row(name, _value(value)) for name, value in now.items()]
-        if rows:
-            yield _part("Settings", _table(("setting", "value"), rows))
-        return
-    was = settings_of(base)
+def _settings(view: CallView, base: CallView | None, there: Html | None) -> Html | None:
+    now, was = _settings_of(view), None if base is None else _settings_of(base)
+    if not now and not was:
+        return None
+    if was is None or there is None:
+        return _part("Settings", table_html(("setting", "value"), [_row(name, _value(now[name])) for name in now]))
     if now == was:
-        if now:
-            yield _part("Settings", same_as=link(base, prefix))
-        return
+        return _part("Settings", same_as=there)
     missing = element("i", "not given")
     rows = [
-        _row(name, _value(was[name]) if name in was else missing, _value(now[name]) if name in now else missing)
+        _row(name, *(_value(each[name]) if name in each else missing for each in (was, now)))
         for name in dict.fromkeys((*was, *now))
         if was.get(name) != now.get(name) or (name in was) != (name in now)
     ]
-    rest = sum(was.get(name) == value for name, value in now.items())
-    others = element("p", f"{counted(rest, 'other setting')} as in ", link(base, prefix), class_="same")
-    table = _table(("setting", link(base, prefix), f"call {view.number}"), rows)
-    yield _part("Settings that changed", table, others if rest else None)
+    table = table_html(("setting", there, f"call {view.number}"), rows)
+    return _part("Settings that changed", table, _others(now, was, "setting", there))
 
 
 def _value(value: Any) -> Html:
@@ -109,74 +112,62 @@ def _row(name: str, *values: Html) -> Html:
     return element("tr", element("th", name, scope="row"), *(element("td", value) for value in values))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Html]) -> Html:
-    head = element("tr", *(element("th", each, scope="col") for each in heads))
-    return element("div", element("table", element("thead", head), element("tbody", *rows)), class_="scroll")
-
-
-def _system(view: CallView, base: CallView | None, prefix: str) -> Iterator[Html]:
-    now = view.conversation.get("system")
-    was = None if base is None else base.conversation.get("system")
+def _system(view: CallView, base: CallView | None, there: Html | None) -> Html | None:
+    now, was = view.conversation.get("system"), None if base is None else base.conversation.get("system")
     if not now and not was:
-        return
-    if base is not None and now == was:
-        yield _part("System", same_as=link(base, prefix))
-    elif base is not None and was:
-        heads = (link(base, prefix), Html(f"call {view.number}"))
-        yield _part("System, changed", sides(_texts(was), _texts(now), heads))
-    else:
-        yield _part("System", *(part for block in objects_of(now) for part in block_html(block, lambda _: None)))
+        return None
+    if there is None or not was:
+        return _part("System", *(part for block in objects_of(now) for part in block_html(block, lambda _: None)))
+    if now == was:
+        return _part("System", same_as=there)
+    return _part("System, changed", sides(_texts(was), _texts(now), (there, f"call {view.number}")))
 
 
 def _texts(blocks: Any) -> str:
-    """Return blocks as one text, to be compared with another."""
+    """Return the blocks of a system prompt as one text, which is compared with the text of another call."""
     return "\n".join(str(each["text"]) if "text" in each else json_text(each) for each in objects_of(blocks))
 
 
 def _named(view: CallView | None) -> dict[str, Any]:
-    """Return the tools of a request by their names; those without a name by their place."""
+    """Return the tools of a request by their names; a tool without a name by its number, such as "tool 2"."""
     tools = objects_of(None if view is None else member_of(view.conversation, "toolConfig", "tools"))
     return {str(member_of(tool, "toolSpec", "name") or f"tool {at}"): tool for at, tool in enumerate(tools, 1)}
 
 
-def _tools(view: CallView, base: CallView | None, prefix: str) -> Iterator[Html]:
+def _tools(view: CallView, base: CallView | None, there: Html | None) -> Html | None:
     now, was = _named(view), _named(base)
     if not now and not was:
-        return
-    if base is None or not was:
-        yield _part("Tools", *(folded(name, _tool(tool), class_="tool") for name, tool in now.items()))
-        return
+        return None
+    if there is None or not was:
+        return _part("Tools", *(folded(name, _tool(tool), class_="tool") for name, tool in now.items()))
     if now == was:
         moved = ", in another order" if [*now] != [*was] else ""
-        yield _part(f"Tools{moved}", same_as=link(base, prefix))
-        return
+        return _part(f"Tools{moved}", same_as=there)
     rows = [folded(f"new: {name}", _tool(now[name]), class_="tool added") for name in now if name not in was]
     rows += [element("p", f"left out: {name}", class_="tool removed") for name in was if name not in now]
-    heads = (link(base, prefix), Html(f"call {view.number}"))
     for name in (each for each in now if each in was and was[each] != now[each]):
-        compared = sides(json_text(was[name]), json_text(now[name]), heads)
+        compared = sides(json_text(was[name]), json_text(now[name]), (there, f"call {view.number}"))
         rows.append(folded(f"changed: {name}", compared, class_="tool changed"))
-    rest = sum(was.get(name) == tool for name, tool in now.items())
-    others = element("p", f"{counted(rest, 'other tool')} as in ", link(base, prefix), class_="same")
-    yield _part("Tools that changed", *rows, others if rest else None)
+    return _part("Tools that changed", *rows, _others(now, was, "tool", there))
 
 
 def _tool(tool: Mapping[str, Any]) -> Html:
     about = member_of(tool, "toolSpec", "description")
     schema = member_of(tool, "toolSpec", "inputSchema", "json")
-    described = element("p", about) if isinstance(about, str) else None
-    return joined(each for each in (described, json_html(tool if schema is None else schema)) if each is not None)
+    return joined(
+        [element("p", about) if isinstance(about, str) else None, json_html(tool if schema is None else schema)]
+    )
 
 
-def _messages(view: CallView, base: CallView | None, before: Sequence[CallView], prefix: str) -> Iterator[Html]:
+def _messages(view: CallView, base: CallView | None, before: Sequence[CallView], prefix: str) -> Html | None:
     if not view.messages:
-        return
+        return None
     now, was = view.message_keys, base.message_keys if base is not None else []
     places = {key: at for at, key in enumerate(was)}
     rows: list[Html] = []
     at = 0
     while at < len(now):
-        # The same message may stand in a conversation several times: the one at its own place counts first.
+        # A conversation may contain equal messages: first compare with the message that has the same index.
         first = at if was[at : at + 1] == [now[at]] else places.get(now[at])
         end = at + 1
         while first is not None and end < len(now) and was[first + end - at : first + end - at + 1] == [now[end]]:
@@ -185,10 +176,10 @@ def _messages(view: CallView, base: CallView | None, before: Sequence[CallView],
             rows.append(_message(view, at, before, prefix))
         else:
             where = "" if first == at else f" ({_range(first, first + end - at)} there)"
-            same = joined([f"{_range(at, end)}: as in ", link(base, prefix), where])
+            same = joined([f"{_range(at, end)}: as in ", _link(base, prefix), where])
             rows.append(element("li", same, class_="same"))
         at = end
-    yield _part(counted(len(view.messages), "message").capitalize(), element("ol", *rows, class_="messages"))
+    return _part(counted(len(view.messages), "message").capitalize(), element("ol", *rows, class_="messages"))
 
 
 def _range(start: int, end: int) -> str:
@@ -196,12 +187,12 @@ def _range(start: int, end: int) -> str:
 
 
 def _message(view: CallView, at: int, before: Sequence[CallView], prefix: str) -> Html:
-    """Return a message that the request before does not contain."""
+    """Return the item of a message that the request has and the earlier request lacks."""
 
     def find_use(used: str) -> tuple[str, Html] | None:
         for each in reversed(before):
             if used in each.tool_uses:
-                return each.tool_uses[used], link(each, prefix)
+                return each.tool_uses[used], _link(each, prefix)
         for message in view.messages[:at]:
             for block in objects_of(object_of(message).get("content")):
                 if member_of(block, "toolUse", "toolUseId") == used:
@@ -210,18 +201,12 @@ def _message(view: CallView, at: int, before: Sequence[CallView], prefix: str) -
 
     message = view.messages[at]
     role = str(object_of(message).get("role", "no role"))
-    answered = next((each for each in reversed(before) if role == "assistant" and _is_answer(message, each)), None)
+    answers = (each for each in reversed(before) if role == "assistant" and each.answer)
+    answered = next((each for each in answers if member_of(each.answer, "output", "message") == message), None)
     title = element("div", element("b", role), element("small", f" message {at + 1}"), class_="role")
-    if answered is not None:
-        return element(
-            "li", title, element("p", "The answer of ", link(answered, prefix), class_="same"), class_=_class(role)
-        )
-    return element("li", title, message_html(message, find_use), class_=_class(role))
-
-
-def _is_answer(message: Any, view: CallView) -> bool:
-    return bool(view.answer) and member_of(view.answer, "output", "message") == message
-
-
-def _class(role: str) -> str:
-    return f"message {role}" if role in ("user", "assistant", "system") else "message"
+    if answered is None:
+        content = message_html(message, find_use)
+    else:
+        content = element("p", "The answer of ", _link(answered, prefix), class_="same")
+    kind = f"message {role}" if role in ("user", "assistant", "system") else "message"
+    return element("li", title, content, class_=kind)

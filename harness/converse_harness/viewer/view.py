@@ -1,11 +1,12 @@
-"""What a page shows of one call, as plain JSON values: `CallView`."""
+"""The data of one call that a page shows, as plain JSON values: `CallView`."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
@@ -14,13 +15,13 @@ from converse_harness.json_values import is_array, is_object, member_of, object_
 from converse_harness.secrets import mask_encoded, own_secrets
 
 _LONG: Final = 120
-"""A blob of more characters in base64 is shown by its size."""
+"""If the base64 of a blob is longer than this number of characters, its size and its hash are shown instead."""
 
 _BLOBS: Final = frozenset({"bytes", "redactedContent"})
 """The members of Bedrock's JSON whose text is base64."""
 
 _DEEPEST: Final = 100
-"""Values that are nested deeper are not shown."""
+"""The number of nested levels of a value that are shown."""
 
 
 class RefusedBy(NamedTuple):
@@ -33,14 +34,15 @@ class RefusedBy(NamedTuple):
 
 @dataclass(frozen=True)
 class CallView:
-    """What a page shows of one call. All values are plain JSON, with secrets masked by whoever makes the view.
+    """The data of one call that a page shows. All values are plain JSON; the maker of the view has masked the secrets.
 
-    `started` is the number of milliseconds since the first call that is shown, `took` the milliseconds to the last byte
-    that the client received, and `waited` the milliseconds that the client waited, or would have waited, before its
-    next attempt. `request` is the JSON of the body, `headers` are pairs of name and value. `status` is 0 without an
-    HTTP answer. `outline` is the answer in one line. `events` are pairs of milliseconds since the request and event.
-    `answer` is the JSON of the whole answer, or None. `line` is the line of the test that scripted the reply, such as
-    `test_x.py:12`. `error` is the error that was raised instead of an answer. Unknown texts are empty.
+    Times are in milliseconds. `started` is the time from the first call on the page to this one, `took` the time until
+    the client received the last byte, and `waited` the time that the client waited, or would have waited, before its
+    next attempt. `request` is the JSON of the body, `headers` are pairs of name and value. `status` is 0 if no HTTP
+    answer was sent. `outline` is the answer in one line. `events` are pairs of the time since the request and the
+    event. `answer` is the JSON of the whole answer, None if there is no answer. `line` is the line of the test that
+    scripted the reply, such as `test_x.py:12`. `error` is the error that was raised instead of an answer. A text that
+    is not known is empty.
     """
 
     number: int
@@ -62,33 +64,15 @@ class CallView:
     line: str = ""
     error: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the view as a JSON object, which `from_json` reads."""
-        written = asdict(self).items()
-        return {name: value for name, value in written if name == "number" or value not in ("", (), None, 0)}
-
-    @classmethod
-    def from_json(cls, members: Mapping[str, Any]) -> CallView:
-        """Return the view that `to_json` wrote, also after it was JSON text."""
-        given: dict[str, Any] = dict(members)
-        for name in ("headers", "events"):
-            given[name] = tuple((first, second) for first, second in given.get(name, ()))
-        for name in ("faults", "notes"):
-            given[name] = tuple(given.get(name, ()))
-        refusal = given.get("refusal")
-        given["refusal"] = None if refusal is None else RefusedBy(*refusal)
-        return cls(**given)
-
     @property
     def is_fine(self) -> bool:
         """Whether the call was answered without an error, and the client has read the answer, or still reads it."""
         failed = any(name.endswith("Exception") for _, event in self.events for name in object_of(event))
-        good = self.status < 400 and self.status > 0 and self.outcome != "cut"
-        return good and not failed and not self.error and self.refusal is None
+        return 0 < self.status < 400 and self.outcome != "cut" and not (failed or self.error or self.refusal)
 
     @cached_property
     def conversation(self) -> Mapping[str, Any]:
-        """The JSON object with the messages: the body itself, or the part of it that CountTokens counts."""
+        """The JSON object that has the messages: the body itself or, for CountTokens, the request inside of it."""
         inside = member_of(self.request, "input", "converse") if self.operation == "CountTokens" else None
         return inside if is_object(inside) else object_of(self.request)
 
@@ -100,7 +84,7 @@ class CallView:
 
     @cached_property
     def message_keys(self) -> list[str]:
-        """A text for each message of the request; equal messages have equal texts."""
+        """The SHA-256 of each message of the request, by which messages of different calls are compared."""
         return [sha256(json_text(each, indent=None).encode("utf-8", "replace")).hexdigest() for each in self.messages]
 
     @cached_property
@@ -128,15 +112,17 @@ def plain(value: Any, name: str = "", depth: int = 0) -> Any:
         return {str(key): plain(member, str(key), depth + 1) for key, member in members.items()}
     if isinstance(value, list | tuple):
         return [plain(item, "", depth + 1) for item in cast("Sequence[Any]", value)]
-    if isinstance(value, str):
-        return _blob(value) if name in _BLOBS and len(value) > _LONG else value
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+    if isinstance(value, str) and name in _BLOBS and len(value) > _LONG:
+        with suppress(ValueError):  # the text is not base64
+            return _size(b64decode(value, validate=True))
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -> Any:
-    """Return a JSON value with its secrets masked, also those in base64, and those that only their name gives away.
+    """Return a JSON value with its secrets masked, also secrets in base64, and those known only by their member's name.
 
-    `own` are the secrets of this process, by default `own_secrets()`.
+    `name` is the name of the member that has the value. `own` are the secrets of this process, by default
+    `own_secrets()`.
 
     >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
     {'note': '***', 'n': [1]}
@@ -151,19 +137,12 @@ def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -
     return [mask_value(each, name, own) for each in value] if is_array(value) else value
 
 
-def _blob(text: str) -> str:
-    try:
-        return _size(b64decode(text, validate=True))
-    except ValueError:
-        return text
-
-
 def _size(data: bytes | bytearray) -> str:
     return f"{len(data):,} bytes, SHA-256 {sha256(data).hexdigest()[:12]}..."
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """Return the JSON text of a value; of a value that has none, what Python prints."""
+    """Return the JSON text of a value. Parts that have no JSON are written as `str` writes them."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     except (ValueError, RecursionError):

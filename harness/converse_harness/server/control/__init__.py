@@ -1,8 +1,9 @@
-"""The control API for tests in any language, over HTTP; this code does no I/O.
+"""The control API for tests in any language, over HTTP, without I/O.
 
-This module has the routes as one table. `reading.py` checks callers and parses bodies, `vocabulary.py` defines the JSON
-form of replies and scripts, `arguments.py` converts their arguments, `patterns.py` searches with regular expressions.
-`openapi.json` describes everything for people and code generators; tests keep these files consistent.
+This module has the table of routes. `reading.py` checks headers and parses bodies, `vocabulary.py` defines the JSON
+form of replies and scripts, `arguments.py` converts their arguments, `patterns.py` searches with regular expressions,
+`wording.py` writes error messages in the words of JSON. `openapi.json` describes the API for people and code
+generators; tests keep the description and the code consistent.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import shake_256
 from importlib.resources import files
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, Protocol, Unpack, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -25,17 +27,10 @@ from converse_harness.endpoint.script import describe
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
 from converse_harness.intercept.fake import Settings
-from converse_harness.json_values import is_deeper
+from converse_harness.json_values import is_deeper, member_of, object_of, objects_of
 from converse_harness.secrets import mask
-from converse_harness.server.control.reading import (
-    DEEPEST,
-    ControlRefused,
-    check_caller,
-    check_json,
-    known,
-    parse,
-    to_bytes,
-)
+from converse_harness.server.control import reading
+from converse_harness.server.control.reading import ControlRefused, known, to_bytes
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
 from converse_harness.server.control.wording import conditions_in_json, setting_in_json
 from converse_harness.server.mounts import ServerFake
@@ -57,9 +52,9 @@ class Fakes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ControlApi:
-    """The control API for tests in any language; `openapi.json` beside this file describes it.
+    """The control API of a server; `openapi.json` beside this file describes it.
 
-    Invalid requests get an error in AWS's shape and change nothing.
+    A request that is refused changes nothing, and its answer is an error in the form of AWS's errors.
     """
 
     server: Fakes
@@ -68,13 +63,12 @@ class ControlApi:
 
     def answer(self, request: Request) -> HttpResponse:
         """Answer one request. The transport adds the header `Date`, as to all answers."""
-        request_id = str(
-            uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
-        )
+        digest = shake_256(f"{request.method} {request.target}".encode()).digest(16)
+        request_id = str(uuid.UUID(bytes=digest, version=4))
         try:
-            check_caller(request, self.hosts)
+            reading.check_caller(request, self.hosts)
             handler, named = _routed(request)
-            check_json(request)
+            reading.check_json(request)
             status, value = handler(self, request, named)
         except ReplyError as error:
             refused = error if isinstance(error, ControlRefused) else ControlRefused(error.in_json)
@@ -85,7 +79,7 @@ class ControlApi:
 
     def open_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Open a fake with the settings and the script in the request body."""
-        body = parse(request.body)
+        body = reading.parse(request.body)
         settings, scripting = read_settings(body), read_scripting(body)
         try:
             check_settings(settings)
@@ -97,7 +91,7 @@ class ControlApi:
             for part in scripting:
                 part.apply(fake)
         except BaseException:
-            fake.close()  # no fake has this id
+            fake.close()  # the client has no id with which to close it
             raise
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
@@ -110,17 +104,24 @@ class ControlApi:
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Close a fake, and report the problems that must fail the test; omit unused replies if it `failed` already."""
-        fake, failed = self._fake(id), _failed(request)
+        """Close a fake, and return the problems that must fail the test.
+
+        Unused replies are left out if the query `failed=true` states that the test has failed already.
+        """
+        fake, failed = self._fake(id), _query(request, ["failed"]).get("failed", "false")
+        if failed not in ("true", "false"):
+            raise ControlRefused(
+                f"failed in the query is {failed!r}; it must be true or false: whether the test failed."
+            )
         fake.close()
-        failures = [each for each in fake.failures() if not (failed and isinstance(each, UnusedReplies))]
+        failures = [each for each in fake.failures() if failed == "false" or not isinstance(each, UnusedReplies)]
         problems = [problem_text(each) for each in failures]
         return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems, "notes": _notes(fake)}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Add the replies in the request body to a fake's script."""
         fake = self._fake(id)
-        body = parse(request.body)
+        body = reading.parse(request.body)
         known(body, SCRIPTING, "")
         for part in read_scripting(body):
             part.apply(fake)
@@ -128,10 +129,11 @@ class ControlApi:
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
         """Return a page of a fake's calls."""
-        after, limit = _page(request)
+        query = _query(request, [*_PAGE, _OPERATION])
+        after, limit = _page(query)
         calls = self._fake(id).calls
         kept = calls.all
-        there = [call for call in _asked_for(request, calls) if call.number > after]
+        there = [call for call in _selected(query.get(_OPERATION), calls) if call.number > after]
         page = there[:limit]
         return 200, {
             "calls": [_call_json(call) for call in page],
@@ -160,7 +162,7 @@ Handler = Callable[[ControlApi, Request, str], tuple[int, object]]
 
 
 class _ControlRoute(NamedTuple):
-    """The handler of an HTTP method and path."""
+    """The function that handles the requests with this HTTP method and path."""
 
     method: str
     path: str
@@ -188,25 +190,28 @@ _UNKNOWN: Final = "UnknownOperationException"
 _DIGITS: Final = 18
 
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
-"""Query parameter of the list of calls -> its default, lowest and highest value."""
+"""Parameter in the query of the list of calls -> its default, its lowest and its highest value."""
 
 _OPERATION: Final = "operation"
-"""The query parameter that selects the calls of one operation."""
+"""The parameter in the query that selects the calls of one operation."""
 
 
 def id_of(fake: ServerFake) -> str:
-    """A fake's id in paths: the last part of its URL, or ROOT for the fake at the server's own URL."""
+    """Return a fake's id in paths: the last part of its URL, or ROOT for the fake at the server's own URL."""
     return urlsplit(fake.url).path.strip("/") or ROOT
 
 
 @lru_cache(maxsize=1)
 def openapi() -> bytes:
-    """The OpenAPI description, as JSON."""
+    """Return the OpenAPI description as JSON."""
     return files("converse_harness.server.control").joinpath("openapi.json").read_bytes()
 
 
 def _routed(request: Request) -> tuple[Handler, str]:
-    """Return a request's handler and the decoded id in its path, or "". Raises ControlRefused if no route matches."""
+    """Return the function that handles a request, and the decoded id in the path; the id is empty if there is none.
+
+    Raises ControlRefused if no route matches.
+    """
     path = request.target.partition("?")[0]
     patterns = ((route, re.escape(route.path).replace(r"\{id\}", "(?P<id>[^/]*)")) for route in ROUTES)
     there = [(route, found) for route, pattern in patterns if (found := re.fullmatch(pattern, path))]
@@ -215,52 +220,60 @@ def _routed(request: Request) -> tuple[Handler, str]:
             return route.handler, unquote(found.groupdict().get("id", ""))
     if there:
         methods = ", ".join(route.method for route, _ in there)
-        said = f"{request.method} is no method of {there[0][0].path}; it has {methods}."
-        raise ControlRefused(said, 405, _UNKNOWN, (("Allow", methods),))
+        problem = f"{request.method} is no method of {there[0][0].path}; it has {methods}."
+        raise ControlRefused(problem, 405, _UNKNOWN, (("Allow", methods),))
     paths = ", ".join(f"{route.method} {route.path}" for route in ROUTES)
     raise ControlRefused(f"{path} is no path of the control API. It has {paths}.", 404, _UNKNOWN)
 
 
-def _page(request: Request) -> tuple[int, int]:
-    """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
-    given = _query(request)
-    for name, (_, lowest, highest) in _PAGE.items():
-        digits = given.get(name, str(lowest))
-        if not (digits.isdecimal() and len(digits) <= _DIGITS and lowest <= int(digits) <= highest):
-            raise ControlRefused(
-                f"{name} in the query is {digits!r}; it must be a whole number from {lowest} to {highest}. Ask for "
-                "the calls after the number that the answer's `next` says."
-            )
-    after, limit = (int(given.get(name, default)) for name, (default, _, _) in _PAGE.items())
-    return after, limit
-
-
-def _query(request: Request, names: Sequence[str] = (*_PAGE, _OPERATION)) -> dict[str, str]:
+def _query(request: Request, names: Sequence[str]) -> dict[str, str]:
+    """Return the parameters in the query of a request. Raises ControlRefused for one that is not among `names`."""
     given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
     known(given, names, "the query")
     return given
 
 
-def _asked_for(request: Request, calls: Calls) -> Calls:
-    """Return the calls of the operation in the query, all calls for "all", and otherwise those that ask a model."""
-    name = _query(request).get(_OPERATION)
-    if name is None or name == "all":
-        return calls if name is None else calls.all
+def _page(query: Mapping[str, str]) -> list[int]:
+    """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
+    numbers: list[int] = []
+    for name, (default, lowest, highest) in _PAGE.items():
+        digits = query.get(name, str(default))
+        if not (digits.isdecimal() and len(digits) <= _DIGITS and lowest <= int(digits) <= highest):
+            raise ControlRefused(
+                f"{name} in the query is {digits!r}; it must be a whole number from {lowest} to {highest}. Ask for "
+                "the calls after the number that the answer's `next` says."
+            )
+        numbers.append(int(digits))
+    return numbers
+
+
+def _selected(operation: str | None, calls: Calls) -> Calls:
+    """Return the calls of an operation. For "all" these are all calls, and for None the calls that ask a model."""
+    if operation is None or operation == "all":
+        return calls if operation is None else calls.all
     try:
-        return calls.of(name)
+        return calls.of(operation)
     except ReplyError as error:
         raise ControlRefused(
             f'{_OPERATION} in the query: {error} For the calls of every operation it is "all".'
         ) from None
 
 
-def _failed(request: Request) -> bool:
-    """Return whether the query states that the test has already failed. Raises ControlRefused."""
-    given = _query(request, ["failed"])
-    value = given.get("failed", "false")
-    if value not in ("true", "false"):
-        raise ControlRefused(f"failed in the query is {value!r}; it must be true or false: whether the test failed.")
-    return value == "true"
+_COPIED: Final[Mapping[str, str]] = {
+    "number": "number",
+    "operation": "operation",
+    "modelId": "model_id",
+    "attempt": "attempt",
+    "turn": "turn",
+    "method": "request.method",
+    "target": "request.target",
+    "toolNames": "tool_names",
+    "lastUserText": "last_user_text",
+    "malformed": "malformed",
+    "status": "status",
+    "outcome": "outcome",
+}
+"""Member of a call in JSON -> the attribute of the Call that has its value."""
 
 
 def _call_json(call: Call) -> dict[str, Any]:
@@ -268,50 +281,28 @@ def _call_json(call: Call) -> dict[str, Any]:
 
     Blobs are base64.
     """
-    conversation = _conversation(call)
+    body: Mapping[str, Any] = {} if is_deeper(call.body, reading.DEEPEST) else call.body
+    inside = member_of(body, "input", "converse") if call.operation == "CountTokens" else body
+    conversation = object_of(inside if call.operation in CONVERSATIONS else None)
+    last = objects_of(conversation.get("messages"))[-1:]
+    results = [block.get("toolResult") for message in last for block in objects_of(message.get("content"))]
     return {
-        "number": call.number,
-        "operation": call.operation,
-        "modelId": call.model_id,
-        "attempt": call.attempt,
-        "turn": call.turn,
-        "method": call.request.method,
-        "target": call.request.target,
+        **{name: attrgetter(attribute)(call) for name, attribute in _COPIED.items()},
         "messages": conversation.get("messages", []),
         "system": conversation.get("system", []),
-        "toolNames": call.tool_names,
-        "toolResults": _tool_results(conversation),
-        "lastUserText": call.last_user_text,
-        "body": {} if is_deeper(call.body, DEEPEST) else call.body,
-        "malformed": call.malformed,
+        "toolResults": [result for result in results if result is not None],
+        "body": body,
         "headers": dict(call.headers),
-        "status": call.status,
         "reply": call.reply.summary if call.reply is not None else None,
         "events": [
             {"at": at, "event": json.loads(bedrock.to_json("ConverseStreamOutput", event))} for event, at in call.events
         ],
-        "outcome": call.outcome,
     }
 
 
 def _dropped(calls: Sequence[Call]) -> int:
-    """The number of early calls that the fake has dropped, because it keeps only the latest ones."""
+    """Return the number of calls that a fake has dropped, because it keeps only the latest ones (`calls`)."""
     return calls[0].number - 1 if calls else 0
-
-
-def _conversation(call: Call) -> Mapping[str, Any]:
-    """Return the part of the body that contains the messages, unchanged; {} if the operation has none."""
-    if call.operation not in CONVERSATIONS or is_deeper(call.body, DEEPEST):
-        return {}
-    if call.operation == "CountTokens":
-        return cast("Mapping[str, Any]", call.body.get("input", {}).get("converse", {}))
-    return call.body
-
-
-def _tool_results(conversation: Mapping[str, Any]) -> list[Any]:
-    """Return the tool results of the last message, unchanged."""
-    last = [*conversation.get("messages", ())][-1:]
-    return [block["toolResult"] for message in last for block in message.get("content", ()) if "toolResult" in block]
 
 
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Conversion of JSON values to arguments of Python functions, by the types of the functions' parameters."""
+"""Convert JSON values to arguments of Python functions, by the types of the functions' parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault
 from converse_harness.reply.body import shorten
 from converse_harness.server.control.patterns import TimedPattern, timed
-from converse_harness.server.control.reading import BODY, ControlRefused, came, known, under
+from converse_harness.server.control.reading import BODY, ControlRefused, described, known, under
 
 _NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
 """The types in the module `literals`; each is a closed list of names."""
@@ -32,7 +32,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
 
 @lru_cache(maxsize=64)
 def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters that a request may set when it names this function; the type of `*items` is a list."""
+    """Return the parameters of a function that a request may set. The type of `*items` is a sequence of its items."""
     found: dict[str, inspect.Parameter] = {}
     for name, each in inspect.signature(function, eval_str=True).parameters.items():
         if each.kind is not each.VAR_KEYWORD and name not in _HIDDEN:
@@ -73,11 +73,11 @@ def convert(value: Any, hint: Any, path: str) -> Any:
         if form.fits(value):
             return form.read(value, get_args(option), path) if form.read else value
     expected = " or ".join(filter(None, (_form(option).called for option in options)))
-    raise ControlRefused(f"{path} is {came(value)}; it must be {expected}.")
+    raise ControlRefused(f"{path} is {described(value)}; it must be {expected}.")
 
 
 def _options(hint: Any) -> list[Any]:
-    """Return the alternatives of a type: the members of a union, also inside it, and the values of a Literal."""
+    """Return the types and values that a type hint allows: the members of a union, and the values of a Literal."""
     if hint in _NAMES:
         return [str]  # for an unknown name, the function's own error is clearer
     if is_typeddict(hint):
@@ -89,9 +89,10 @@ def _options(hint: Any) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """The JSON form of a Python type. `called` is the form's name in messages; `fits` checks a JSON value.
+    """The JSON form of a Python type.
 
-    `read`, if any, converts a JSON value; its parameters are the value, the type's arguments and the path.
+    `called` is its name in messages; empty if messages omit it. `fits` returns whether a JSON value has this form.
+    `read`, if any, converts such a value; its parameters are the value, the type's arguments and the path of the value.
     """
 
     called: str
@@ -120,7 +121,7 @@ def _object(value: Mapping[str, Any], hints: tuple[Any, ...], path: str) -> dict
 
 
 def lasting(name: str, lasting: float) -> None:
-    """Declare the members of a fault that is written as a JSON object; only this signature is used."""
+    """Do nothing: its parameters are the members of a fault that is written as a JSON object."""
 
 
 def _fault(value: Any, _: object, path: str) -> Fault:

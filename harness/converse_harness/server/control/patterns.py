@@ -32,14 +32,14 @@ _NO_COUNT: Final = re.compile(r"\{(?!\d*(?:,\d*)?\})")
 
 
 class TimedPattern:
-    """A compiled regular expression. A search lasts at most one second, and other threads run meanwhile."""
+    """A compiled regular expression. A search takes at most one second, and other threads can run meanwhile."""
 
     def __init__(self, compiled: Any, pattern: str) -> None:
         self._compiled = compiled
         self.pattern = pattern
 
     def search(self, text: str, /) -> bool:
-        """Whether the pattern is found in the text. Raises CallError if one second is not enough."""
+        """Return whether the expression matches somewhere in the text. Raises CallError if one second is too short."""
         try:
             return self._compiled.search(text, timeout=_SECONDS, concurrent=True) is not None
         except TimeoutError:
@@ -61,7 +61,7 @@ def check_length(pattern: str, path: str) -> None:
 
 
 def timed(pattern: str, path: str) -> TimedPattern:
-    """Compile an expression. Raises ControlRefused if it is invalid or too large, or if `regex` is not installed."""
+    """Compile a regular expression. Raises ControlRefused if it is invalid or too large, or without package `regex`."""
     check_length(pattern, path)
     it = f"{path} is {shorten(pattern)}"
     try:
@@ -81,6 +81,7 @@ def timed(pattern: str, path: str) -> TimedPattern:
 
 
 def _check_size(pattern: str, it: str) -> None:
+    """Raise ControlRefused if the compiled expression would be too large; `it` is the beginning of the message."""
     plain = _ESCAPED.sub("x", pattern)
     if _NO_COUNT.search(plain):
         raise ControlRefused(

@@ -1,9 +1,9 @@
-"""Checks of the callers and bodies of requests to the control API; error messages name the wrong member.
+"""Checks of the headers and bodies of requests to the control API; error messages name the wrong member.
 
 The headers are checked because any web page in a browser can send requests to the loopback. `Origin` is the site of the
 page; it must be this server. `Host` is the name by which the page reached the server; it must be a name of the loopback
-or of this server. The content type must be JSON, because a browser sends JSON to another site only after a CORS
-preflight.
+or of this server. The content type must be JSON, because a browser sends JSON to another site only after this site
+has allowed it (a CORS preflight).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import json
 import math
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from converse_harness.bedrock.findings import is_array
 from converse_harness.bedrock.service import nearest
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.json_values import is_deeper
+from converse_harness.json_values import is_array, is_deeper, is_object
 from converse_harness.reply.body import shorten
+from converse_harness.secrets import Headers
 from converse_harness.stream.http import Request
 
 _ALL_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::"})
@@ -29,23 +29,17 @@ _NOT_ALLOWED: Final = (403, "AccessDeniedException")
 
 
 class ControlRefused(ReplyError):
-    """Raised for a request that the control API refuses with this HTTP status and AWS error; nothing has changed."""
+    """Raised for a request that the control API refuses with this HTTP status and AWS error. It changes nothing."""
 
     def __init__(
-        self,
-        message: str,
-        status: int = 400,
-        error: str = "ValidationException",
-        headers: tuple[tuple[str, str], ...] = (),
+        self, message: str, status: int = 400, error: str = "ValidationException", headers: Headers = ()
     ) -> None:
         super().__init__(message)
-        self.status = status
-        self.error = error
-        self.headers = headers
+        self.status, self.error, self.headers = status, error, headers
 
 
 def check_caller(request: Request, hosts: Collection[str]) -> None:
-    """Raise ControlRefused unless Host is the loopback or one of `hosts`, and Origin, if sent, is the server's own.
+    """Raise ControlRefused if Host is neither the loopback nor one of `hosts`, or if Origin is another site.
 
     If one of `hosts` is a wildcard address, any numeric address is accepted, because an attacker can redirect only
     names (DNS rebinding).
@@ -71,18 +65,17 @@ def check_caller(request: Request, hosts: Collection[str]) -> None:
 
 def check_json(request: Request) -> None:
     """Raise ControlRefused for a body whose content type is not JSON."""
-    given = _header(request, "content-type")
-    if request.body and given.partition(";")[0].strip().lower() != _JSON:
-        raise ControlRefused(
-            f"the body's content-type is {given or None!r}; it must be {_JSON!r}. Send the header "
-            f"`content-type: {_JSON}` with it.",
-            415,
-            "UnsupportedMediaTypeException",
+    content_type = _header(request, "content-type")
+    if request.body and content_type.partition(";")[0].strip().lower() != _JSON:
+        problem = (
+            f"the body's content-type is {content_type or None!r}; it must be {_JSON!r}. Send the header "
+            f"`content-type: {_JSON}` with it."
         )
+        raise ControlRefused(problem, 415, "UnsupportedMediaTypeException")
 
 
 def host_name(authority: str) -> str:
-    """The host of `host:port`, in lower case and without brackets; empty if there is none."""
+    """Return the host of `host:port` in lower case and without brackets; empty if the text has no host."""
     try:
         return urlsplit(f"//{authority}").hostname or ""
     except ValueError:
@@ -104,6 +97,7 @@ DEEPEST: Final = 100
 """Maximum nesting of objects and lists in a body; Python's recursion limit allows some hundreds."""
 
 BODY: Final = "the body"
+"""The name of the whole body in error messages; members are named by their path."""
 
 
 def parse(body: bytes) -> dict[str, Any]:
@@ -122,21 +116,21 @@ _EXAMPLE: Final = '{"script": [{"text": "hi"}]}'
 
 
 def an_object(value: object, path: str, *, like: str) -> dict[str, Any]:
-    """Check that a value is an object, and return it; `like` is an example for the message. Raises ControlRefused."""
-    if not isinstance(value, dict):
-        raise ControlRefused(f"{path or BODY} is {came(value)}; it must be an object, for instance {like}.")
-    return cast("dict[str, Any]", value)
+    """Return the value if it is an object, otherwise raise ControlRefused; `like` is an example for the message."""
+    if not is_object(value):
+        raise ControlRefused(f"{path or BODY} is {described(value)}; it must be an object, for instance {like}.")
+    return value
 
 
 def a_list(value: object, path: str, *, like: str) -> Sequence[Any]:
-    """Check that a value is a list, and return it; `like` is an example for the message. Raises ControlRefused."""
+    """Return the value if it is a list, otherwise raise ControlRefused; `like` is an example for the message."""
     if not is_array(value):
-        raise ControlRefused(f"{path} is {came(value)}; it must be a list, for instance {like}.")
+        raise ControlRefused(f"{path} is {described(value)}; it must be a list, for instance {like}.")
     return value
 
 
 def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
-    """Raise ControlRefused for a member that is not allowed."""
+    """Raise ControlRefused if the object at `path` has a member that is not allowed."""
     for name in given:
         if name not in allowed:
             close = nearest(name, allowed)
@@ -145,24 +139,22 @@ def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
 
 
 def under(path: str, name: str) -> str:
-    """Return the path of a member of the object at `path`."""
+    """Return the path of the member `name` of the object at `path`."""
     return f"{path}.{name}" if path else name
 
 
-def came(value: object) -> str:
-    """Describe a JSON value in a few words, for messages."""
-    if isinstance(value, str):
-        return shorten(value)
-    if isinstance(value, dict | list):
-        items = cast("dict[str, object] | list[object]", value)
-        kind = "an object" if isinstance(items, dict) else "a list"
-        return kind if items else f"{kind} without {'members' if isinstance(items, dict) else 'items'}"
-    text = json.dumps(value)
+def described(value: object) -> str:
+    """Return a JSON value in a few words, for messages."""
+    if is_object(value):
+        return "an object" if value else "an object without members"
+    if is_array(value):
+        return "a list" if value else "a list without items"
+    text = shorten(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def to_bytes(value: object) -> bytes:
-    """Encode a value as JSON in UTF-8; NaN and infinity become null, lone surrogates are escaped."""
+    """Return a value as JSON in UTF-8. NaN and infinity become null, and lone surrogates become escapes."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -172,6 +164,7 @@ def to_bytes(value: object) -> bytes:
 
 
 def _finite(digits: str) -> float:
+    """Return the number that a JSON parser has read. Raises ValueError for NaN and infinity."""
     number = float(digits)
     if not math.isfinite(number):
         problem = "too large a number" if digits[-1].isdecimal() else "no JSON number"

@@ -1,39 +1,29 @@
 """The JSON form of replies and scripts: a table of members that create a reply, and a table of members that change it.
 
-The members are `case`, the functions of `reply` and the methods of Reply, with the same names and arguments.
+The members have the names and arguments of the functions of `reply` and of the methods of Reply; `case` is added.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock, reply
-from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake
+from converse_harness.json_values import is_array, is_object
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
-from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
+from converse_harness.server.control.reading import ControlRefused, a_list, an_object, described, known, under
 from converse_harness.server.control.wording import NOT_OVER_HTTP, argument_in_json, pair_in_json, types_in_json
-
-Form = Literal["value", "arguments"]
-"""How the arguments of a Word, such as "text" or "error", are written in the JSON of a reply.
-
-"value": the member's value is the first argument; each other argument is a further member of the same JSON object.
-"arguments": the member's value is an object with all arguments, or the first argument alone, or `true` if there are no
-arguments.
-"""
-
 
 Made = Reply | Improvised
 """The result of reading a reply in JSON."""
@@ -43,31 +33,31 @@ Made = Reply | Improvised
 class Word:
     """A member of a reply in JSON. `function` makes or changes the reply; its parameters are the member's arguments.
 
-    `shape` is the AWS shape of the first argument's items; in JSON, blobs in these items are base64. `places` maps the
-    beginning of an error text of the function to the path in the JSON that replaces it.
+    If `form` is "value", the member's value is the first argument, and each other argument is a further member of the
+    reply. If it is "arguments", the member's value is an object with all arguments, or the first argument alone, or
+    `true` if no argument is needed.
     """
 
     function: Callable[..., Made]
-    form: Form
+    form: Literal["value", "arguments"]
     shape: str | None = None
+    """The AWS shape of the first argument's items. In JSON, blobs in these items are base64."""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Beginning of an error text of the function -> path in the JSON that replaces this beginning."""
     changed_by: Sequence[str] | None = None
-    """The names of the MODIFIERS that may stand beside the member; None stands for all of them."""
+    """The names of the MODIFIERS that the reply may have; None means all of them."""
     items: str = ""
-    """Text for messages: the requirement for an item of a list whose items are names or lists of one or two items."""
+    """For a list of names, or of lists with one or two items: the requirement for an item, as text for messages."""
 
     @property
     def beside(self) -> list[str]:
-        """The names of the arguments that stand beside the member in the JSON of the reply; only "value" has them."""
-        named = list(parameters(self.function))
-        return named[1:] if self.form == "value" else []
+        """The names of the arguments that are further members of the reply, if `form` is "value"; otherwise empty."""
+        return [*parameters(self.function)][1:] if self.form == "value" else []
 
 
 def _of_case(case: str) -> Reply:
-    """Return the first reply of a case. Raises ReplyError for an unknown case, or if a server cannot send the reply."""
-    made = CASES[case].reply
-    made.check_sendable("server")
-    return made
+    """Return the first reply of a case. Raises ReplyError for an unknown case."""
+    return CASES[case].reply
 
 
 def _reasoning(
@@ -78,18 +68,13 @@ def _reasoning(
     pieces: Sequence[str] | None = None,
     usage: Mapping[str, object] | None = None,
 ) -> Reply:
-    """Call `reply.reasoning`; the reply that follows the reasoning is written in JSON."""
-    following: Any = then
-    if isinstance(then, Mapping):
-        try:
-            following = read_reply(then, "then")
-        except ControlRefused as error:
-            raise ReplyError(str(error)) from error
+    """Call `reply.reasoning`. The reply that follows the reasoning (`then`) may be an object of JSON."""
+    following: Any = read_reply(then, "then") if isinstance(then, Mapping) else then
     return reply.reasoning(reasoning, following, signature=signature, pieces=pieces, usage=usage)
 
 
 def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool = True) -> Reply:
-    """Call `reply.response`; blobs are written in base64, as everywhere in JSON."""
+    """Call `reply.response` with a response from JSON, whose blobs are base64."""
     given: Any = response.get("stream", response) if isinstance(response, Mapping) else response
     if is_array(given):
         return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
@@ -145,7 +130,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "read_timeout": Word(reply.read_timeout, "arguments"),
     "case": Word(_of_case, "value"),
 }
-"""The members that create a reply; each reply in JSON has exactly one of them."""
+"""The members that create a reply; a reply in JSON has exactly one of them."""
 
 MODIFIERS: Final[Mapping[str, Word]] = {
     "times": Word(Reply.times, "value"),
@@ -172,7 +157,7 @@ def read_reply(value: object, path: str) -> Made:
     given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
-        has = f"has {' and '.join(names)}" if names else f"is {came(given)} that says no reply"
+        has = f"has {' and '.join(names)}" if names else f"is {described(given)} that says no reply"
         for name, why in NOT_OVER_HTTP.items():
             if name in given:
                 raise ControlRefused(f"{path} has {name}; {why}.")
@@ -180,7 +165,7 @@ def read_reply(value: object, path: str) -> Made:
             known(given, [*REPLIES, *MODIFIERS], path)
         raise ControlRefused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {_LIKE}.")
     word = names[0]
-    _check_inside(given, word, path)
+    _check_arguments_inside(given, word, path)
     known(given, members(word), path)
     made = _apply(REPLIES[word].function, word, REPLIES[word], given, path)
     for name in (name for name in MODIFIERS if name in given):
@@ -193,15 +178,15 @@ def read_reply(value: object, path: str) -> Made:
     return made
 
 
-def _check_inside(given: dict[str, Any], word: str, path: str) -> None:
-    """Raise ControlRefused for an argument of a member that stands beside the member, not inside of it."""
+def _check_arguments_inside(given: dict[str, Any], word: str, path: str) -> None:
+    """Raise ControlRefused for a member of a reply that must be an argument inside of another member."""
     for name in (name for name in given if name not in members(word)):
         for each, row in {word: REPLIES[word], **MODIFIERS}.items():
             if each in given and row.form == "arguments" and name in parameters(row.function):
                 alone = {} if given[each] is True else {first(row.function): given[each]}
                 inside = given[each] if isinstance(given[each], dict) else alone
                 like = json.dumps({each: {**inside, name: given[name]}}, ensure_ascii=False)
-                raise ControlRefused(f"{path} has the unknown member {came(name)}; it belongs to {each}: {like}.")
+                raise ControlRefused(f"{path} has the unknown member {described(name)}; it belongs to {each}: {like}.")
 
 
 def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str, Any], path: str) -> Made:
@@ -209,13 +194,10 @@ def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str
 
     Raises ControlRefused if the arguments are wrong.
     """
-    arguments = _arguments(name, word, given, path)
+    arguments, items = _arguments(name, word, given, path), first(word.function)
     if word.shape is not None:
-        items = first(word.function)
         arguments[items] = [bedrock.from_json(word.shape, item) for item in arguments[items]]
-    listed = parameters(word.function)
-    many = [each for each in listed if listed[each].kind is inspect.Parameter.VAR_POSITIONAL]
-    positional: list[Any] = [item for each in many for item in arguments.pop(each)]
+    positional: Sequence[Any] = arguments.pop(items) if _takes_many(word) else ()
     try:
         return function(*positional, **arguments)
     except ReplyError as error:
@@ -223,47 +205,48 @@ def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str
 
 
 def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the arguments of a member's function, which are written in the member and, for some members, beside it."""
     value, inside = given[name], under(path, name)
     named, alone = parameters(word.function), first(word.function)
     if word.form == "value":
-        beside = {each: given[each] for each in word.beside if each in given}
-        return {alone: convert(value, named[alone].annotation, inside)} | {
-            each: convert(value, named[each].annotation, under(path, each)) for each, value in beside.items()
-        }
-    if value is True or isinstance(value, dict):
-        members_given = {} if value is True else cast("dict[str, Any]", value)
+        beside = {each: (given[each], under(path, each)) for each in word.beside if each in given}
+        written = {alone: (value, inside), **beside}
+        return {each: convert(item, named[each].annotation, where) for each, (item, where) in written.items()}
+    if value is True or is_object(value):
+        members_given: dict[str, Any] = {} if value is True else value
         outside = [each for each in members_given if each in MODIFIERS and each not in named]
         if outside and name in REPLIES:
             raise ControlRefused(_stands_beside(inside, name, outside[0], members_given[outside[0]]))
         return bind(word.function, members_given, inside)
-    if value is None or not alone or (value is False and not _required(word)):
+    is_enough = not any(each.default is each.empty for each in named.values())  # whether `true` needs no arguments
+    if value is None or not alone or (value is False and is_enough):
         takes = f"an object with any of {', '.join(named)}" if named else "true"
-        if named and name in REPLIES and not _required(word):
+        if named and name in REPLIES and is_enough:
             takes = f"true, or {takes}"
-        raise ControlRefused(f"{inside} is {came(value)}; it must be {takes}.")
+        raise ControlRefused(f"{inside} is {described(value)}; it must be {takes}.")
     for index, item in enumerate(value if word.items and is_array(value) else ()):
         if not (isinstance(item, str) or (is_array(item) and 1 <= len(item) <= 2 and isinstance(item[0], str))):
-            raise ControlRefused(f"{inside}[{index}] is {came(item)}; {word.items}")
-    if named[alone].kind is inspect.Parameter.VAR_POSITIONAL:
+            raise ControlRefused(f"{inside}[{index}] is {described(item)}; {word.items}")
+    if _takes_many(word):
         return {alone: convert(value, named[alone].annotation, inside)}
-    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES and not _required(word):
+    if type(value) is int and named[alone].annotation not in (int, float) and name in REPLIES and is_enough:
         raise ControlRefused(_stands_beside(inside, name, "times", value))
     return bind(word.function, {alone: value}, inside)
 
 
-def _required(word: Word) -> bool:
-    """Whether a member needs arguments, so that `true` is not enough."""
-    return any(each.default is each.empty for each in parameters(word.function).values())
+def _takes_many(word: Word) -> bool:
+    """Return whether the first parameter of a member's function takes any number of arguments (`*blocks`)."""
+    return any(each.kind is each.VAR_POSITIONAL for each in parameters(word.function).values())
 
 
 def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
-    """Return the error for a value of a member of MODIFIERS that is written inside the member `name` of REPLIES."""
+    """Return the error text for a modifier that is written inside the member `name`, but belongs beside it."""
     like = json.dumps({name: True, modifier: value}, ensure_ascii=False)
     return f'{path} has no member for this; "{modifier}" stands beside it, for instance {like}.'
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
-    """Return the error text of a function, preceded by the path of the mistake in the JSON."""
+    """Return the error text of a member's function, with the path of the mistake in the JSON before it."""
     head, *more = text.splitlines()
     if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
@@ -274,22 +257,19 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
     beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
-    return (
-        f"{path}.{text}"
-        if beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
-        else f"{path}.{name}: {text}"
-    )
+    has_place = beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
+    return f"{path}.{text}" if has_place else f"{path}.{name}: {text}"
 
 
 SCRIPTING: Final = ("script", "when", "always")
 """The members of a body that contain replies."""
 
 ANSWERS: Final = ("script", "always")
-"""The members of an item of `when` that contain replies. Calls that meet the item's condition get these replies."""
+"""The members of an item of `when` that contain replies, for the calls that meet the item's condition."""
 
 
 def conditions() -> list[str]:
-    """Return the members of a condition: the parameters of `Fake.when`, except the predicate."""
+    """Return the names of the members of a condition: the parameters of `Fake.when`, except the predicate."""
     return list(parameters(Fake.when))
 
 
@@ -308,7 +288,7 @@ class ScriptPart(NamedTuple):
 
     def apply(self, fake: Fake) -> None:
         """Add these replies to a fake's script."""
-        when: Any = fake.when  # the condition decides which overload applies
+        when: Any = fake.when  # Any, because type checkers cannot find the overload for a dict of arguments
         scripted = when(**self.condition) if self.condition else fake
         if self.replies:
             scripted.script(*self.replies)
@@ -341,16 +321,19 @@ def _when(value: object, path: str) -> ScriptPart:
             f"{path} has no condition and so holds for every call. Give it one of {', '.join(conditions())}, or write "
             "its replies as script or always of the body."
         )
-    if not any(name in given for name in ANSWERS):
-        raise ControlRefused(
-            f'{path} says no answer; it needs script or always, for instance "script": [{{"text": "hi"}}].'
-        )
-    return _part(condition, given, path)
+    part = _part(condition, given, path)
+    if not (part.replies or part.always):
+        why = "its script is empty. It needs a reply" if "script" in given else "it needs script or always"
+        raise ControlRefused(f'{path} says no answer; {why}, for instance "script": [{{"text": "hi"}}].')
+    return part
 
 
 def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> ScriptPart:
-    """Read the answers of a part, and first add them to a temporary queue, so that `apply` raises no error later."""
-    replies, always = _answers(given, path)
+    """Read the replies of a part. They are added to a temporary queue, so that `apply` cannot raise an error later."""
+    script = under(path, "script")
+    values = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
+    always = [_endless(given["always"], under(path, "always"))] if "always" in given else []
+    replies = [read_reply(value, f"{script}[{index}]") for index, value in enumerate(values)]
     try:
         queue = Queue(path, Condition(**condition) if condition else None)
         queue.add(replies)
@@ -359,29 +342,18 @@ def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> Script
     except ReplyError as error:
         text = argument_in_json(error.in_json, "", beside=True)
         raise ControlRefused(under(path, text) if text != error.in_json or not path else f"{path}: {text}") from error
-    if condition and not (replies or always):
-        raise ControlRefused(
-            f'{path} says no answer; its script is empty. It needs a reply, for instance "script": [{{"text": "hi"}}].'
-        )
     return ScriptPart(condition, replies, always)
-
-
-def _answers(given: dict[str, Any], path: str) -> tuple[list[Made], list[Made]]:
-    script = under(path, "script")
-    replies = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
-    always = [_endless(given["always"], under(path, "always"))] if "always" in given else []
-    return [read_reply(value, f"{script}[{index}]") for index, value in enumerate(replies)], always
 
 
 NOT_ENDLESS: Final[Mapping[str, str]] = {
     "times": "any number of calls gets this answer",
     "optional": "this answer may stay unused anyway",
 }
-"""The MODIFIERS that `always` refuses, and why."""
+"""The MODIFIERS that the reply of `always` may not have, and the reason."""
 
 
 def _endless(value: object, path: str) -> Made:
-    """Read the reply of `always`. Raises ControlRefused."""
+    """Read the reply of `always`. Raises ControlRefused if it is wrong or has one of NOT_ENDLESS."""
     for name, why in NOT_ENDLESS.items():
         if is_object(value) and name in value:
             raise ControlRefused(f'{path} has "{name}": {why}. Leave out "{name}".')

@@ -1,4 +1,4 @@
-"""Convert texts with Python's notation to JSON's notation."""
+"""Convert error messages about Python functions and arguments to messages about JSON members."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SETTING: Final = re.compile(r"(\w+)=(.*?); ")
 
 
 def conditions_in_json(text: str) -> str:
-    """Return a text in which each condition `when(model='*haiku*')` is written as `when {"model": "*haiku*"}`."""
+    """Return a text in which a condition such as `when(model='*haiku*')` is written `when {"model": "*haiku*"}`."""
 
     def written(found: re.Match[str]) -> str:
         parts = {name: _value(value) for name, value in _PART.findall(found[1])}
@@ -29,10 +29,10 @@ def conditions_in_json(text: str) -> str:
 
 
 def argument_in_json(text: str, first: str, *, beside: bool) -> str:
-    """Return an error text whose beginning `function(name=value): ` is written as `function.name is value: `.
+    """Return an error text whose beginning `function(name=value): ` is written `function.name is value: `.
 
-    `first` is the name of the argument that is the member's own value. With `beside`, the other arguments stand beside
-    the member.
+    `first` is the name of the argument that is the value of the member `function` itself. If `beside` is true, each
+    other argument is a member of its own, so the text begins with `name is value: `.
     """
     found = _ARGUMENT.match(text)
     if found is None:
@@ -43,10 +43,10 @@ def argument_in_json(text: str, first: str, *, beside: bool) -> str:
 
 
 def pair_in_json(text: str, first: str, second: str) -> str:
-    """Return an error text that names the wrong one of two arguments, as `function.argument is value: `.
+    """Return an error text about one of two arguments, with the name of this argument: `function.argument is value: `.
 
-    `text` begins with `function is [value, value]: ` if the second argument is wrong, and with `function is value: ` if
-    the first one is wrong.
+    If the second argument is wrong, `text` begins with `function is [value, value]: `. If the first argument is wrong,
+    it begins with `function is value: `.
 
     >>> pair_in_json('fails_after is [1, "throttled"]: it is no exception.', "events", "exception")
     'fails_after.exception is "throttled": it is no exception.'
@@ -74,19 +74,19 @@ _WRONG_TYPE: Final = re.compile(
 
 
 def types_in_json(text: str) -> str:
-    """Return an error text with the wrong value and the required type in JSON's notation."""
+    """Return an error text in which the wrong value and the required type are written as in JSON."""
     return _WRONG_TYPE.sub(
         lambda found: f"is {_value(found['value'])}{found['must']}{_TYPES[found['type']]}", text, count=1
     )
 
 
 def setting_in_json(text: str) -> str:
-    """Return an error text whose beginning `setting=value; ` is written as `setting is value; `."""
+    """Return an error text whose beginning `setting=value; ` is written `setting is value; `."""
     return _SETTING.sub(lambda found: f"{found[1]} is {_value(found[2])}; ", text, count=1)
 
 
 def _value(written: str) -> str:
-    """Return a Python literal as JSON, and any other text unchanged."""
+    """Return the JSON text of a Python literal. Return any other text unchanged."""
     pattern = written.removeprefix("regex ")
     if written.startswith("<Reply "):
         return written[len("<Reply ") : -1]

@@ -1,33 +1,29 @@
-"""The live page: what a browser sees at the server's own URL if the address has the page's token.
+"""The live page, which a browser shows at the server's own URL if the address has the page's token.
 
-`feed` finds out what has changed and gives it to the browsers that read; `fragments` makes the HTML; `live.js` is the
-page's script. This module checks who asks, and makes the answers.
+`feed` finds the changes and gives them to the browsers that read; `fragments` makes the HTML; `live.js` is the page's
+script. This module checks that a request may see the page, and makes the responses.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from converse_harness.errors import ReplyError
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.secrets import remember
 from converse_harness.server.front_page import front_page, html_response
-from converse_harness.server.live.feed import MOST_READERS, Feed, Shown, Snapshot
-from converse_harness.server.mounts import PlainExchange
+from converse_harness.server.live.feed import MOST_READERS, Feed, LiveFake, Shown
+from converse_harness.server.mounts import PlainExchange, ServerFake
 from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import Chunk, HttpResponse, Request
 
-if TYPE_CHECKING:
-    from converse_harness.endpoint.call import CallOutcome
-    from converse_harness.intercept.exchange import TransportExchange
-    from converse_harness.server.mounts import ServerFake
-
 STREAM: Final = "/__converse/live"
-"""The path of the events that the page reads."""
+"""The path at which the page reads its events."""
 
 _NO_TOKEN: Final = (
     "token in the query is missing or wrong: the page of the calls needs the token of this server. Open the address "
@@ -40,53 +36,38 @@ _SAFE: Final = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
 )
-"""Headers of the page and of its events. Its address has the token, so no other page may get it as a referrer."""
+"""Headers of the page and of its events. They keep the address of the page, which has the token, from other sites."""
 
 
-class _Unkept(SentChunks):
-    """Keeps none of the chunks, because the events of a page have no end."""
+class _NothingSent(SentChunks):
+    """A record of sent chunks that keeps none of them, because the events of the page have no end."""
 
     def add(self, chunk: Chunk, at: float) -> None:
-        """Do nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """The exchange of one browser that reads events."""
-
-    response: HttpResponse
-    leave: Callable[[], None]
-    taken: SentChunks = field(default_factory=_Unkept)
-    captured: None = field(default=None, init=False)
-    """Always None, because the request is not forwarded."""
-
-    def ended(self, outcome: CallOutcome) -> None:
-        """Forget the reader."""
-        self.leave()
+        """Keep nothing of the chunk."""
 
 
 class LivePage:
-    """The page with the calls of a server's fakes, while they happen. Any thread may call its methods.
+    """The page that shows the calls of a server's fakes while they happen. Any thread may call its methods.
 
-    `hosts` are the names that the control API accepts as `Host`. Until `url` was called, nobody has the token, and
-    nothing is kept for the page.
+    `hosts` are the names that the control API accepts as `Host`. Until `url` is called, nobody has the token, and
+    closed fakes are not kept for the page.
     """
 
     def __init__(self, fakes: Callable[[], Iterable[ServerFake]], hosts: Collection[str]) -> None:
         self._hosts = hosts
         self._token = secrets.token_urlsafe(16)
-        self._given_out = False
+        self._is_used = False
+        """Whether somebody may have the token."""
         self._feed = Feed(fakes, _rendered)
 
     def url(self, server: str) -> str:
         """Return the address of the page. From now on, its token is masked like the other secrets of this process."""
-        if not self._given_out:
-            remember(self._token)
-            self._given_out = True
+        remember(self._token)
+        self._is_used = True
         return f"{server}/?token={self._token}"
 
     def page(self, request: Request) -> HttpResponse:
-        """Answer a browser that asks for the page: without the token, with the page that describes the server."""
+        """Return the page. If the address has no token, return the page that describes the server."""
         if "token" not in _query(request):
             return front_page()
         try:
@@ -95,11 +76,10 @@ class LivePage:
             return front_page(str(error))
         from converse_harness.server.live.fragments import page, policy
 
-        headers = (("Content-Security-Policy", policy()), *_SAFE)
-        return html_response(page(), headers)
+        return html_response(page(), (("Content-Security-Policy", policy()), *_SAFE))
 
     def events(self, request: Request) -> TransportExchange:
-        """Answer a browser that reads the events of the page, which have no end."""
+        """Return the events of the page, for one browser. They have no end."""
         try:
             self._check(request)
         except ReplyError as error:
@@ -110,19 +90,19 @@ class LivePage:
             return PlainExchange(no_call("ThrottlingException", 429, _TOO_MANY.format(count=MOST_READERS)))
         head = (("Content-Type", "text/event-stream"), *_SAFE, ("Transfer-Encoding", "chunked"))
         response = HttpResponse(200, (*head, ("Connection", "keep-alive")), reader)
-        return _Reading(response, lambda: self._feed.leave(reader))
+        return PlainExchange(response, partial(self._feed.leave, reader), _NothingSent())
 
     def closed(self, fake: ServerFake) -> None:
-        """Keep a fake that was closed for a while, if somebody may look at the page."""
-        if self._given_out:
+        """Keep a closed fake for some time, so that the page shows it, if somebody may have the address of the page."""
+        if self._is_used:
             self._feed.closed(fake)
 
     def stop(self) -> None:
-        """Forget all fakes and all readers."""
+        """Forget all fakes and all browsers that read, and wait for the end of the page's thread."""
         self._feed.stop()
 
     def _check(self, request: Request) -> None:
-        """Raise ReplyError unless the request may use the control API and has the token."""
+        """Raise ReplyError if the request may not use the control API, or does not have the token."""
         from converse_harness.server.control.reading import check_caller  # this import takes 50 ms
 
         check_caller(request, self._hosts)
@@ -135,7 +115,7 @@ def _query(request: Request) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(request.target).query))
 
 
-def _rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
-    from converse_harness.server.live.fragments import rendered  # most servers have no page open
+def _rendered(shown: Shown, fake: LiveFake) -> Mapping[str, object]:
+    from converse_harness.server.live.fragments import rendered  # imported here, because most servers show no page
 
     return rendered(shown, fake)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -16,52 +16,42 @@ from converse_harness.errors import UnusedReplies
 from converse_harness.secrets import mask, own_secrets
 from converse_harness.server.control import ROOT, id_of, problem_text
 from converse_harness.server.control.wording import conditions_in_json
-from converse_harness.server.live.feed import Shown, Snapshot
+from converse_harness.server.live.feed import LiveFake, Shown
 from converse_harness.server.mounts import ServerFake
 from converse_harness.viewer import CallView, Html, call_html, document, element, overview_html
 from converse_harness.viewer import policy as policy_of_pages
+from converse_harness.viewer.page import text_of
 from converse_harness.viewer.view import mask_value
 
-_TITLE: Final = "Calls to a fake Amazon Bedrock"
-
-
-@cache
-def _script() -> str:
-    script = files("converse_harness.server.live").joinpath("live.js")
-    return script.read_text("utf-8").replace("\r\n", "\n")  # a browser hashes it with these line ends
+_SCRIPT: Final = Path(__file__).with_name("live.js")
 
 
 @cache
 def page() -> bytes:
-    """Return the page without calls; its script reads them."""
+    """Return the page as HTML, without calls. Its script reads the calls from the server."""
     state = element("p", "Without JavaScript, this page shows no calls.", id="state", role="status")
     lead = Html(state + element("div", id="fakes"))
-    return document(_TITLE, (), lead=lead, scripts=(_script(),), connect=True).encode()
+    return document("Calls to a fake Amazon Bedrock", (), lead=lead, scripts=(text_of(_SCRIPT),), connect=True).encode()
 
 
 @cache
 def policy() -> str:
     """Return the Content-Security-Policy of the page, for its header."""
-    return f"{policy_of_pages(scripts=(_script(),), connect=True)}; frame-ancestors 'none'"
+    return f"{policy_of_pages(scripts=(text_of(_SCRIPT),), connect=True)}; frame-ancestors 'none'"
 
 
-def rendered(shown: Shown, fake: Snapshot) -> Mapping[str, object]:
+def rendered(shown: Shown, fake: LiveFake) -> Mapping[str, object]:
     """Return the data of the event for a fake or a call. Every text is escaped, and its secrets are masked."""
     views, prefix = _views(fake), f"fake-{fake.number}-"
     if shown.kind == "fake":
-        return {"title": _title(fake.fake), "html": _head(fake) + overview_html(views, prefix=prefix)}
-    at = next((place for place, view in enumerate(views) if view.number == shown.call), None)
-    if at is None:  # so many calls have come since that it is not shown any more
-        return {"html": ""}
-    return {"html": call_html(views[at], views[:at], prefix=prefix)}
+        name = id_of(fake.fake)
+        title = "The fake at the server's own URL" if name == ROOT else f"Fake {name}"
+        return {"title": title, "html": _head(fake) + overview_html(views, prefix=prefix)}
+    found = (call_html(view, views[:at], prefix=prefix) for at, view in enumerate(views) if view.number == shown.call)
+    return {"html": next(found, "")}  # empty if the call is not shown any more, because many calls came after it
 
 
-def _title(fake: ServerFake) -> str:
-    name = id_of(fake)
-    return "The fake at the server's own URL" if name == ROOT else f"Fake {name}"
-
-
-def _head(fake: Snapshot) -> str:
+def _head(fake: LiveFake) -> str:
     script = [mask(each) for each in scripted_in_short(fake.fake.endpoint.script)]
     if fake.fake.in_json:
         script = [conditions_in_json(each) for each in script]
@@ -72,17 +62,17 @@ def _head(fake: Snapshot) -> str:
 
 
 _first: WeakKeyDictionary[ServerFake, float] = WeakKeyDictionary()
-"""The time of the first call of each fake that was shown."""
+"""The time of the first call that was shown, for each fake."""
 
 _ended: WeakKeyDictionary[Call, CallView] = WeakKeyDictionary()
-"""The views of calls whose answers have ended. Each call is compared with those before it."""
+"""The views of calls whose answers have ended. They are kept, because each later call is compared with them."""
 
 
 _memories: WeakKeyDictionary[ServerFake, tuple[frozenset[str], MessageMemory]] = WeakKeyDictionary()
-"""The cleaned messages of each fake, and the secrets of this process from which they were cleaned."""
+"""The masked messages of each fake, after the secrets of this process that are masked in them."""
 
 _MOST_MESSAGES: Final = 2_000
-"""A memory with more messages is not used any more."""
+"""A memory with more messages than this is replaced by an empty one."""
 
 
 def _memory(fake: ServerFake) -> MessageMemory:
@@ -93,12 +83,13 @@ def _memory(fake: ServerFake) -> MessageMemory:
     return known[1]
 
 
-def _views(fake: Snapshot) -> list[CallView]:
+def _views(fake: LiveFake) -> list[CallView]:
+    """Return the views of all calls of a fake."""
     views: list[CallView] = []
-    for call in fake.calls:
+    for call in fake.calls.values():
         view = _ended.get(call)
         if view is None:
-            over = call.outcome != "still running"
+            over = call.outcome != "still running"  # read before the view is made, which may be of the running answer
             begun = call.answered.taken.started
             started = views[-1].started if views else 0.0
             if begun:
