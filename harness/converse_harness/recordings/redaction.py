@@ -74,7 +74,8 @@ class Redaction:
     replacements: Mapping[str | re.Pattern[str], str] = field(default_factory=dict[str | re.Pattern[str], str])
 
     def __post_init__(self) -> None:
-        _check(self.replacements)
+        for given, new in self.replacements.items():
+            _check(given, new)
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
@@ -143,24 +144,19 @@ def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
         ) from error
 
 
-def _check(replacements: Mapping[Any, Any]) -> None:
+def _check(given: Any, new: Any) -> None:
     """Raise ReplyError for a replacement that cannot be made."""
-    for pattern, new in replacements.items():
-        if not isinstance(new, str):
-            raise ReplyError(f"Redaction: {pattern!r} is to become {new!r}; it must be a text.")
-        if isinstance(pattern, str) and pattern:
-            continue
-        text: Any = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
-        if not isinstance(text, str):
-            raise ReplyError(
-                f"Redaction: {pattern!r} is to be replaced; it must be a text or a compiled pattern of text."
-            )
-        if re.search(pattern, ""):
-            raise ReplyError(f"{text!r} matches the empty text, which is everywhere.")
-        try:
-            re.compile(f"(?:{text})|", pattern.flags).sub(new, "")
-        except (re.error, IndexError) as error:
-            raise ReplyError(f"{text!r} has no group for {new!r} ({error}).") from error
+    if not isinstance(new, str):
+        raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
+    pattern: Any = re.compile(re.escape(given)) if isinstance(given, str) else given
+    if not isinstance(given, str | re.Pattern) or not isinstance(pattern.pattern, str):
+        raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
+    if pattern.search(""):
+        raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
+    try:
+        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub("" if pattern is not given else new, "")
+    except (re.error, IndexError) as error:
+        raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
 
 class Cleaned(NamedTuple):
