@@ -88,12 +88,11 @@ def views_of(line: Any, number: int) -> Iterator[View]:
                     yield View(text, number, (*path, "data"), ("Buffer", *form), binary)
             names = value_names(value)
             for key, item in value.items():
-                shown = names[key]
                 if type(item) is str or (type(item) is int and item > _LARGE_NUMBER):
-                    yield View(f"{shown}: {item}", number, (*path, key))
+                    yield View(f"{names[key]}: {item}", number, (*path, key))
                 else:
                     yield View(str(key), number, (*path, key))
-                    later.append((item, (*path, key), str(shown)))
+                    later.append((item, (*path, key), names[key]))
             stack += reversed(later)
         elif is_array(value):
             if is_pair(value):

@@ -320,10 +320,7 @@ class _Work:
             frame = decode(data)
         except DamagedData:
             return self._packed(data)
-        headers = tuple(
-            replace(header, value=self.text(header.value)) if isinstance(header.value, str) else header
-            for header in frame.headers
-        )
+        headers = tuple(replace(header, value=self.value(header.value)) for header in frame.headers)
         new = replace(frame, headers=headers, payload=self._packed(frame.payload))
         return data if new == frame else encode(new)
 

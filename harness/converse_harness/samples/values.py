@@ -131,7 +131,11 @@ VALUES: Final[Mapping[str, Any]] = {
     "GuardrailTraceAssessment": guardrails.DETECTED_TRACE,
     "TokenUsage": content.USAGE_BY_AGE,
     "ConverseStreamMetrics": content.METRICS,
-    "ToolSpecification": content.STRICT_SPEC,
+    "ToolSpecification": {
+        **content.SPEC,
+        "inputSchema": {"json": {**content.SCHEMA, "additionalProperties": False}},
+        "strict": True,
+    },
     "SystemTool": {"name": "nova_grounding"},
     "AudioBlock": content.AUDIO,
     "SearchResultBlock": content.SEARCH_RESULT,
@@ -140,13 +144,18 @@ VALUES: Final[Mapping[str, Any]] = {
     "RequestMetadata": {"team": "travel", "stage": "test"},
     "session.SessionType": session.SessionType.AGENT,
     "session.encode_bytes_values": objects.WITH_BYTES,
-    "memory.MemoryStoreConfig": objects.STORE_CONFIG,
+    "memory.MemoryStoreConfig": {
+        "name": objects.STORE,
+        "description": objects.ABOUT,
+        "max_search_results": 5,
+        "writable": True,
+    },
     "memory.MemoryToolConfig": objects.SEARCH_TOOL,
     "memory.MemoryAddToolConfig": objects.ADD_TOOL,
     "memory.MemoryInjectionConfig": objects.INJECTION,
     "memory.SearchOptions": {"max_search_results": 3},
-    "memory.MemorySearchOptions": objects.SEARCH_STORES,
-    "memory.MemoryAddOptions": objects.ADD_OPTIONS,
+    "memory.MemorySearchOptions": {"max_search_results": 3, "stores": [objects.STORE]},
+    "memory.MemoryAddOptions": {"metadata": {"source": "chat"}, "stores": [objects.STORE]},
     "memory.InjectionQueryCallback": memory.last_user_text,
     "memory.InjectionFormatCallback": memory.as_list,
 }
@@ -247,8 +256,7 @@ def variants_of(name: str) -> Iterator[tuple[str, Any]]:
 def _at(steps: list[str], value: Any) -> Any:
     """Return the value nested under the members of a path; block events also get a contentBlockIndex."""
     for step in reversed(steps):
-        value = {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value
-        value = {step: value}
+        value = {step: {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value}
     return value
 
 
