@@ -45,7 +45,7 @@ START: Final = is_a("contentBlockStart")
 DELTA: Final = is_a("contentBlockDelta")
 CLOSE: Final = is_a("contentBlockStop")
 IN_BLOCK: Final = is_a("contentBlockStart", "contentBlockDelta")
-"""The event belongs to a block that is open after the event."""
+"""True for a contentBlockStart or contentBlockDelta, after which a block is open."""
 
 OF_BLOCK: Final = is_a(*BLOCK_EVENTS)
 _END: Final = is_a("messageStop", "metadata")

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_object, member_of, object_of, repeated
@@ -35,7 +34,7 @@ _KINDS: Final[Mapping[type, str]] = {
 
 
 class CannotImport(DamagedData):
-    """Raised for a cassette that cannot be imported. `line` is the number of the line with the problem, from 1."""
+    """Raised for a cassette that cannot be imported. The message begins with the path and the line of the problem."""
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}".rstrip())
@@ -54,8 +53,7 @@ class OtherTool(NoCassette):
         self.tool = tool
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(NamedTuple):
     """A request and its response, as the cassette has them; `line` is the number of their first line, from 1."""
 
     line: int

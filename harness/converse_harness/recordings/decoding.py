@@ -88,7 +88,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
                     yield View(text, number, (*path, "data"), ("Buffer", *form), binary)
             names = value_names(value)
             for key, item in value.items():
-                if type(item) is str or (type(item) is int and item > _LARGE_NUMBER):
+                if isinstance(item, str) or (type(item) is int and item > _LARGE_NUMBER):
                     yield View(f"{names[key]}: {item}", number, (*path, key))
                 else:
                     yield View(str(key), number, (*path, key))
@@ -98,7 +98,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
             if is_pair(value):
                 yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
-        elif type(value) is str:
+        elif isinstance(value, str):
             yield View(f"{name}: {value}" if name else value, number, path)
         elif type(value) is int and value > _LARGE_NUMBER:
             yield View(f"{name}: {value}", number, path)
@@ -151,7 +151,7 @@ def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tu
 
 
 def _json_in_base64(text: str) -> Any:
-    """Return the JSON object or array of which a text is the base64; None for any other text."""
+    """Return the JSON object or array that a text encodes in base64; None if the text encodes none."""
     if text.startswith(("e", "W")):  # the base64 of a text that begins with { or [ begins with these characters
         with suppress(ValueError):
             return parsed_json(base64.b64decode(text, validate=True))
@@ -159,7 +159,7 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """Return the JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
+    """Return the JSON values in a text or on its lines; and true if these values may contain the pieces of one text.
 
     A name may precede the JSON.
     """

@@ -104,7 +104,7 @@ def undone(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
-    """Decode a run of characters as base64, in the standard or URL-safe alphabet, and as hex.
+    """Yield the bytes of a run of characters that is read as base64 or as hex, each after the name of this encoding.
 
     The run may be cut at its start: up to three characters of the first group of four may be missing.
     """
@@ -119,7 +119,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """Return the possible numbers of missing characters before a long run: 0, and each with which a sample is text."""
+    """Return the numbers of characters that may be missing before a long run: 0, and those for which it is text."""
     samples = (len(run) // 2, len(run))
     return [0, *(4 - skipped for skipped in (1, 2, 3) if any(_is_text(run, skipped, end) for end in samples))]
 

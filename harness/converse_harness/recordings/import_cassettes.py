@@ -32,7 +32,10 @@ ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for w
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts of Bedrock: those that `is_bedrock` accepts, and `others`, written as `authority_of` returns them."""
+    """The hosts of Bedrock: those for which `is_bedrock` returns true, and `others`.
+
+    `others` contains hosts in lower case, with or without a port, or placeholders that a recorder writes for a host.
+    """
 
     is_bedrock: Callable[[str], bool]
     others: frozenset[str] = frozenset()
@@ -179,7 +182,11 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
         return
     target, known = found
     sent = Request(method, target, tuple(_headers_of(request, "request")), _body_of(request, "request")[0])
-    status, headers = _status_of(response), tuple(_headers_of(response, "response"))
+    # vcrpy before version 6 wrote the responses of httpx in another layout.
+    status = member_of(response.get("status", {"code": response.get("status_code")}), "code")
+    if type(status) is not int or not 100 <= status <= 599:
+        raise _Unreadable(f"the status of its response has the code {status!r:.20}; it is a number from 100 to 599.")
+    headers = tuple(_headers_of(response, "response"))
     body, reserialised = _body_of(response, "response")
     plain = body if reserialised else _decoded(body, headers, min(MAX_BODY, tracks.room))
     tracks.room -= 0 if plain is body else len(plain)
@@ -204,15 +211,6 @@ _DROPPED: Final = frozenset(
 
 class _Unreadable(ValueError):
     """Raised for an interaction that cannot be imported; the message describes the problem."""
-
-
-def _status_of(response: Mapping[str, Any]) -> int:
-    """Return the status code of a response. Raises _Unreadable if there is none."""
-    # vcrpy before version 6 wrote the responses of httpx in another layout.
-    code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
-    if type(code) is not int or not 100 <= code <= 599:
-        raise _Unreadable(f"the status of its response has the code {code!r:.20}; it is a number from 100 to 599.")
-    return code
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:

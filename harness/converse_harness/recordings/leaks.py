@@ -27,7 +27,7 @@ _AND_AFTER: Final = " (with the lines after it)"
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The place of a secret: line number from 1, path in the line's JSON, kind, and encodings, but not the secret."""
+    """The place of a secret (line number from 1, path in the line's JSON), its kind, and the encodings around it."""
 
     line: int
     path: str
@@ -138,7 +138,7 @@ def _shown(path: Steps, own: Collection[str]) -> str:
 
 
 Change = tuple[int, int, str]
-"""Start and end of a part of a text, and its replacement."""
+"""A change of a text: the start and the end of the part to be replaced, and the replacement."""
 
 _IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
 _RESOURCE: Final = re.compile(r"""[^\s"'<>,;()\[\]{}\\]*""")
@@ -148,7 +148,7 @@ _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """Return the stand-in for account id number `number`, counted from 1 in order of appearance.
+    """Return the made-up account id that replaces the account id with this number, from 1 in order of appearance.
 
     >>> stand_in(1)
     '111122000001'

@@ -89,7 +89,7 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """Return the lines of a recording after all replacements; the first `kept` lines were already in the file.
+        """Return the lines of a recording after all replacements. The first `kept` lines are in the file already.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
         cannot be masked, for instance in a zip file, so the caller must search the lines again.
@@ -113,7 +113,10 @@ class Redaction:
 
 
 def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> Any:
-    """Return a request as `Redaction.normalised` returns it; `own` contains the secrets of this process."""
+    """Return a request in a form for comparison: with all replacements made and its account ids numbered.
+
+    `own` contains the secrets of this process, which are masked too.
+    """
     if redaction.replacements:
         request = _Work(tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
     views = list(views_of(request, 0))
@@ -131,7 +134,7 @@ def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
 
 
 def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
-    """Return the pattern and the replacement of a line of the ini file. Raises ReplyError for a line without both."""
+    """Return the pattern and the replacement in a line `pattern => replacement`. Raises ReplyError for other lines."""
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
         raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.mismatch import summary
@@ -20,11 +19,11 @@ from converse_harness.secrets import mask
 _STEP: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptSource:
-    """The source of `converse.script(...)`. `names` are the names that it needs from `converse_harness`.
+class ScriptSource(NamedTuple):
+    """The source of `converse.script(...)`, and the number of recorded answers in this source (`replies`).
 
-    `left_out` contains, for each exchange that no reply can answer, a sentence with the reason.
+    `names` are the names that the source needs from `converse_harness`. `left_out` contains a sentence for each
+    exchange that no reply can answer; the sentence states the reason.
     """
 
     text: str

@@ -127,9 +127,6 @@ def _flat(value: object) -> str:
             raise Unwritable(f"{type(value).__name__} has no source")
 
 
-_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
 def _quoted(text: str, prefix: str = "") -> str:
     """Return a literal in double quotes, or in single quotes if these need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
@@ -140,12 +137,9 @@ def _quoted(text: str, prefix: str = "") -> str:
 def _escaped(character: str, quote: str, *, is_bytes: bool) -> str:
     if character == quote:
         return f"\\{quote}"
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    number = ord(character)
-    if " " <= character <= "~" or (character.isprintable() and not is_bytes):
+    if character != "\\" and (" " <= character <= "~" or (character.isprintable() and not is_bytes)):
         return character
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return character.encode("unicode_escape").decode()
 
 
 _CUT: Final = re.compile(r"[^\s]*\s*\n|[^\s]*[^\S\n]*|\s+")

@@ -14,7 +14,10 @@ FindChanges = Callable[[str], list[Change]]
 
 
 def deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
-    """Find changes in a text, also in parts with escaped or percent-encoded characters or HTML entities."""
+    """Return the changes that `find` returns for a text, and for the text without escapes, `%20` and HTML entities.
+
+    Escapes within escapes are decoded, too, up to `depth` times. All positions are positions in the given text.
+    """
     changes = find(text)
     for inner, starts in undone(text) if depth else ():
         for start, end, new in deep(find, inner, depth - 1):

@@ -93,7 +93,7 @@ class _Message:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def arguments(self, usual: str) -> dict[str, Any]:
-        """The keyword arguments that all helpers have; `usual` is the default stop reason, which needs no argument."""
+        """Return the keyword arguments that all helpers have. The default stop reason, `usual`, needs no argument."""
         stop = {} if self.stop_reason == usual else {"stop_reason": self.stop_reason}
         return {**stop, **self.options}
 
@@ -190,7 +190,7 @@ def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
 
 
 def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any]:
-    """Return a block. In a tool use, the name comes first, and if `short` is true, the id is left out."""
+    """Return a content block. In a tool use, the name comes first; if `short` is true, the id is left out."""
     tool = object_of(block.get("toolUse"))
     if not tool.keys() >= {"name", "input"}:
         return block
@@ -250,7 +250,7 @@ def _completed(events: Sequence[Event]) -> list[Event]:
     if names[-1] in ("contentBlockStart", "contentBlockDelta"):
         made.append({"contentBlockStop": {"contentBlockIndex": index}})
     if "messageStop" not in names:
-        uses = any("toolUse" in object_of(object_of(event.get("contentBlockStart")).get("start")) for event in made)
+        uses = any("toolUse" in object_of(member_of(event, "contentBlockStart", "start")) for event in made)
         stop = {"messageStop": {"stopReason": "tool_use" if uses else "end_turn"}}
         made.insert(len(made) - ("metadata" in names), stop)
     if "metadata" not in names:
