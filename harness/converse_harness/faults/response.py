@@ -81,11 +81,10 @@ def _flip(place: int) -> Change:
 
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
     for chunk in chunks:
-        delay = chunk.delay
-        for place in range(len(chunk.data) - 1):
-            yield Chunk(chunk.data[place : place + 1], delay)
-            delay = 0.0
-        yield chunk._replace(data=chunk.data[-1:], delay=delay)
+        last = len(chunk.data) - 1
+        for place in range(last):
+            yield Chunk(chunk.data[place : place + 1], 0.0 if place else chunk.delay)
+        yield chunk._replace(data=chunk.data[-1:], delay=0.0 if last > 0 else chunk.delay)
 
 
 def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:

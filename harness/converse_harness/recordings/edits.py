@@ -103,20 +103,18 @@ def with_imports(source: str, names: Iterable[str]) -> str:
     Raises CannotEdit if the module uses one of the names for something else.
     """
     module = parsed(source)
-    there = {alias.asname or alias.name for node in _imports(module) for alias in node.names}
+    there = {alias.asname or alias.name for node in imports_of(module) for alias in node.names}
     missing = sorted(set(names) - there)
     for name in sorted({*names} & {*_bound(module)} - there):
         raise CannotEdit(f"the module uses the name {name!r} for something else.")
     if not missing:
         return source
     lines = lines_of(source)
-    for node in _imports(module):
+    for node in imports_of(module):
         text = lines[node.lineno - 1]
-        written = f"from {PACKAGE} import {', '.join(_written(alias) for alias in node.names)}"
-        if node.end_lineno == node.lineno and text.rstrip() == written and node.col_offset == 0:
-            merged = sorted([*map(_written, node.names), *missing], key=_import_order)
-            end = text[len(text.rstrip()) :]
-            lines[node.lineno - 1] = f"from {PACKAGE} import {', '.join(merged)}{end}"
+        if text.rstrip() == ast.unparse(node):
+            merged = sorted([*map(ast.unparse, node.names), *missing], key=_import_order)
+            lines[node.lineno - 1] = text.replace(text.rstrip(), f"from {PACKAGE} import {', '.join(merged)}")
             return "".join(lines)
     line = f"from {PACKAGE} import {', '.join(missing)}"
     at, before, after = _place(module, line)
@@ -155,14 +153,11 @@ def _import_order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
 
 
-def _written(alias: ast.alias) -> str:
-    return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
-
-
-def _imports(module: ast.Module) -> Iterator[ast.ImportFrom]:
-    for node in module.body:
-        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE and not node.level:
-            yield node
+def imports_of(module: ast.Module) -> list[ast.ImportFrom]:
+    """Return the statements at the top level of a module that import names from `converse_harness`."""
+    return [
+        node for node in module.body if isinstance(node, ast.ImportFrom) and node.module == PACKAGE and not node.level
+    ]
 
 
 def _bound(module: ast.Module) -> Iterator[str]:
@@ -173,8 +168,6 @@ def _bound(module: ast.Module) -> Iterator[str]:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
-                continue
-            case ast.Lambda():
                 continue
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name

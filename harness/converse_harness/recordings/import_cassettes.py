@@ -91,8 +91,8 @@ class Imported:
 class _Tracks:
     room: int = field(default_factory=lambda: MAX_FILE)
     """The number of bytes that the remaining bodies may have in total after decompression."""
-    captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
-    reserialised: list[bool] = field(default_factory=list[bool])
+    captured: list[tuple[CapturedExchange, bool]] = field(default_factory=list[tuple[CapturedExchange, bool]])
+    """Each exchange with Bedrock; true stands beside it if the recorder kept only parsed JSON of the answer."""
     alone: Counter[str] = field(default_factory=Counter[str])
     problems: list[str] = field(default_factory=list[str])
     no_json: list[str] = field(default_factory=list[str])
@@ -119,13 +119,14 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         except _Unreadable as error:
             tracks.problems.append(str(CannotImport(source, interaction.line, str(error))))
         where = f"{source}:{interaction.line}: interaction {number}"
-        tracks.no_json += [f"{where}: {text}" for each in tracks.captured[before:] for text in _without_json(each)]
+        tracks.no_json += [f"{where}: {text}" for each, _ in tracks.captured[before:] for text in _without_json(each)]
     if tracks.problems:
         check_tool(source)
         raise CannotImportAll("\n".join(tracks.problems))
     if not tracks.captured:
         return Imported((), tracks.alone)
-    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured, exact=True)
+    captured = [each for each, _ in tracks.captured]
+    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=captured, exact=True)
     writer.save()
     masked = said_of_masked(writer.written.masked, target)
     return Imported(tuple(_verdicts(target, tracks)), tracks.alone, masked, tuple(tracks.no_json))
@@ -159,8 +160,8 @@ def _beginning(body: bytes) -> str:
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     """Yield a verdict per exchange: compare the answer replayed from the written file with the cassette's answer."""
-    both = zip(read(target).exchanges, tracks.captured, tracks.reserialised, strict=True)
-    for number, (exchange, captured, reserialised) in enumerate(both, 1):
+    both = zip(read(target).exchanges, tracks.captured, strict=True)
+    for number, (exchange, (captured, reserialised)) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
         if b"".join(chunk.data for chunk in chunks) == captured.body:
@@ -192,8 +193,7 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     tracks.room -= 0 if plain is body else len(plain)
     pieces = [(piece, 0.0) for piece in pieces_of(plain)]
     kept = tuple(_kept_headers(headers, status, plain))
-    tracks.captured.append(CapturedExchange(sent, known.operation, status, kept, pieces=pieces))
-    tracks.reserialised.append(reserialised)
+    tracks.captured.append((CapturedExchange(sent, known.operation, status, kept, pieces=pieces), reserialised))
 
 
 # One interaction

@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from converse_harness.recordings.edits import PACKAGE, CannotEdit, lines_of, newline_of, parsed, with_imports
+from converse_harness.recordings.edits import CannotEdit, imports_of, lines_of, newline_of, parsed, with_imports
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -44,8 +44,6 @@ def find(source: str, name: str, line: int) -> Found:
     _header_end(source, node)
     first = node.body[0]
     indent = _line(source, first.lineno)[: _column(source, first.lineno, first.col_offset)]
-    if indent.strip():
-        raise CannotEdit("the body of its function begins on the line of `def`.")
     beside = [each for each in node.body[1:] if each.lineno <= (first.end_lineno or 0)]
     if beside and ast.get_docstring(node, clean=False) is not None:
         raise CannotEdit("a statement stands on the line of its docstring.")
@@ -82,11 +80,9 @@ def _functions(body: Sequence[ast.stmt], *, is_method: bool) -> Iterator[tuple[F
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node, is_method
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, is_method=True)
         else:
             inner = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
-            yield from _functions(inner, is_method=is_method)
+            yield from _functions(inner, is_method=is_method or isinstance(node, ast.ClassDef))
 
 
 def _dotted(decorator: ast.expr) -> str:
@@ -155,15 +151,10 @@ def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
 
 def _header_end(source: str, node: Function) -> int:
     """Return the number of the last line of `def ...:`. Raises CannotEdit if the body begins on this line."""
-    depth, is_over = 0, False
-    for token in _tokens(source, node):
-        if is_over and token.type == tokenize.NEWLINE:
-            return token.start[0]
-        if is_over and token.type != tokenize.COMMENT:
-            break
-        depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
-        is_over = is_over or (token.type == tokenize.OP and token.string == ":" and not depth)
-    raise CannotEdit("the body of its function begins on the line of `def`.")
+    end = next(token.start[0] for token in _tokens(source, node) if token.type == tokenize.NEWLINE)
+    if node.body[0].lineno <= end:
+        raise CannotEdit("the body of its function begins on the line of `def`.")
+    return end
 
 
 def _body_start(source: str, node: Function) -> int:
@@ -192,8 +183,7 @@ def _column(source: str, line: int, offset: int) -> int:
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
     """Remove the parts of a module that an edit changes: the function's head, the script, and the imports."""
-    kept = (node for node in module.body if not (isinstance(node, ast.ImportFrom) and node.module == PACKAGE))
-    module.body = [*kept]
+    module.body = [node for node in module.body if node not in imports_of(module)]
     for node, is_method in _functions(module.body, is_method=False):
         if node.name == found.node.name and is_method == found.is_method:
             node.decorator_list, node.args = [], ast.arguments([], [], None, [], [], None, [])

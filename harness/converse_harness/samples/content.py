@@ -14,7 +14,6 @@ ID: Final = "tooluse_8Kf2mXq0RtWvY3hNcLbP5A"
 TRAVELLER: Final = "Judith Foster"
 LOOK_FIRST: Final = "Let me look at the forecast for Zürich."
 _QUESTION: Final = "What should I pack for two days in Zürich?"
-_ANSWER: Final = "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."
 
 SCHEMA: Final = {
     "type": "object",
@@ -35,11 +34,12 @@ REFERENCE: Final = {"tool": {"type": "tool_reference", "name": NAME}}
 
 START_TOOL_USE: Final = {"toolUseId": ID, "name": NAME}
 TOOL_USE: Final = {**START_TOOL_USE, "input": {"city": "Zürich", "days": 2}}
-_FORECAST: Final = {
-    "city": "Zürich",
-    "forecast": [{"day": "Saturday", "high": 12, "sky": "rain"}, {"day": "Sunday", "high": 17, "sky": "sunny"}],
+RESULT_CONTENT: Final = {
+    "json": {
+        "city": "Zürich",
+        "forecast": [{"day": "Saturday", "high": 12, "sky": "rain"}, {"day": "Sunday", "high": 17, "sky": "sunny"}],
+    }
 }
-RESULT_CONTENT: Final = {"json": _FORECAST}
 RESULT: Final = {"toolUseId": ID, "content": [RESULT_CONTENT], "status": "success"}
 
 QUESTION: Final = {"role": "user", "content": [{"text": _QUESTION}]}
@@ -50,7 +50,10 @@ MESSAGES: Final = [
     QUESTION,
     MESSAGE,
     {"role": "user", "content": [{"toolResult": RESULT}]},
-    {"role": "assistant", "content": [{"text": _ANSWER}]},
+    {
+        "role": "assistant",
+        "content": [{"text": "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."}],
+    },
 ]
 SYSTEM: Final = {"text": "You help travellers. Look at the forecast before you tell them what to pack."}
 GUARD_TEXT: Final = {"text": _QUESTION, "qualifiers": ["query"]}

@@ -20,18 +20,12 @@ _REQUEST: Final[Mapping[str, Any]] = {
     "inferenceConfig": {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]},
     "toolConfig": content.TOOL_CONFIG,
 }
-_COUNTED: Final = {name: _REQUEST[name] for name in ("messages", "system", "toolConfig")}
 _RESPONSE: Final = {
     "output": {"message": content.MESSAGE},
     "stopReason": "tool_use",
     "usage": content.USAGE,
     "metrics": content.METRICS,
 }
-_ITEMS: Final = (
-    '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},"required":["items"]}'
-)
-_PACKING_LIST: Final = {"name": "packing_list", "schema": _ITEMS}
-_PROFILE: Final = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"
 _REDACTED: Final = b"EXAMPLE-ENCRYPTED-REASONING"
 
 VALUES: Final[Mapping[str, Any]] = {
@@ -125,9 +119,15 @@ VALUES: Final[Mapping[str, Any]] = {
     "guardrails.ContextualGroundingFilter": guardrails.GROUNDING_FILTER,
     "ConverseRequest": _REQUEST,
     "ConverseStreamRequest": {**_REQUEST, "guardrailConfig": guardrails.CONFIG},
-    "CountTokensRequest": {"modelId": _MODEL, "input": {"converse": _COUNTED}},
+    "CountTokensRequest": {
+        "modelId": _MODEL,
+        "input": {"converse": {name: _REQUEST[name] for name in ("messages", "system", "toolConfig")}},
+    },
     "ConverseResponse": _RESPONSE,
-    "ConverseTrace": {"guardrail": guardrails.DETECTED_TRACE, "promptRouter": {"invokedModelId": _PROFILE}},
+    "ConverseTrace": {
+        "guardrail": guardrails.DETECTED_TRACE,
+        "promptRouter": {"invokedModelId": f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"},
+    },
     "GuardrailTraceAssessment": guardrails.DETECTED_TRACE,
     "TokenUsage": content.USAGE_BY_AGE,
     "ConverseStreamMetrics": content.METRICS,
@@ -140,7 +140,18 @@ VALUES: Final[Mapping[str, Any]] = {
     "AudioBlock": content.AUDIO,
     "SearchResultBlock": content.SEARCH_RESULT,
     "InferenceConfiguration": _REQUEST["inferenceConfig"],
-    "OutputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": _PACKING_LIST}}},
+    "OutputConfig": {
+        "textFormat": {
+            "type": "json_schema",
+            "structure": {
+                "jsonSchema": {
+                    "name": "packing_list",
+                    "schema": '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},'
+                    '"required":["items"]}',
+                }
+            },
+        }
+    },
     "RequestMetadata": {"team": "travel", "stage": "test"},
     "session.SessionType": session.SessionType.AGENT,
     "session.encode_bytes_values": objects.WITH_BYTES,
