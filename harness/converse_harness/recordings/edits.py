@@ -155,9 +155,8 @@ def _import_order(name: str) -> tuple[int, str]:
 
 def imports_of(module: ast.Module) -> list[ast.ImportFrom]:
     """Return the statements at the top level of a module that import names from `converse_harness`."""
-    return [
-        node for node in module.body if isinstance(node, ast.ImportFrom) and node.module == PACKAGE and not node.level
-    ]
+    statements = [node for node in module.body if isinstance(node, ast.ImportFrom)]
+    return [node for node in statements if node.module == PACKAGE and not node.level]
 
 
 def _bound(module: ast.Module) -> Iterator[str]:

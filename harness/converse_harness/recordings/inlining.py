@@ -183,7 +183,8 @@ def _column(source: str, line: int, offset: int) -> int:
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
     """Remove the parts of a module that an edit changes: the function's head, the script, and the imports."""
-    module.body = [node for node in module.body if node not in imports_of(module)]
+    imports = {*imports_of(module)}
+    module.body = [node for node in module.body if node not in imports]
     for node, is_method in _functions(module.body, is_method=False):
         if node.name == found.node.name and is_method == found.is_method:
             node.decorator_list, node.args = [], ast.arguments([], [], None, [], [], None, [])

@@ -69,7 +69,7 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """Return one value for each variant of a type in the installed botocore's model: path in the model -> a new value.
+    """Return a new value for each variant of a type in the installed botocore's model, by its path in the model.
 
     `name` is the fixture's name without `converse_each_`. Raises UnknownSample for an unknown name.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import mapped
 from converse_harness.samples import content
 from converse_harness.stream.chunk import chunk
 from converse_harness.types import exceptions, memory, session
@@ -24,9 +24,7 @@ def fresh(value: Any) -> Any:
 
     No two places in the copy share an object, so a change in one place does not change another place.
     """
-    if is_object(value):
-        return {name: fresh(each) for name, each in value.items()}
-    return [fresh(each) for each in value] if is_array(value) else value
+    return mapped(value, lambda _, each: fresh(each))
 
 
 def _get_weather(tool_use: Any, **kwargs: Any) -> Any:
@@ -109,4 +107,4 @@ OBJECTS: Final[Mapping[str, Callable[[], Any]]] = {
     "memory.InjectionQueryContext": lambda: memory.InjectionQueryContext(fresh(content.MESSAGES)),
     "memory.InjectionFormatContext": lambda: memory.InjectionFormatContext([_entry()]),
 }
-"""Name in `table.SAMPLES` -> a function that creates a new value."""
+"""Maps names in `table.SAMPLES` to functions that create a new value."""

@@ -170,7 +170,7 @@ VALUES: Final[Mapping[str, Any]] = {
     "memory.InjectionQueryCallback": memory.last_user_text,
     "memory.InjectionFormatCallback": memory.as_list,
 }
-"""Name in `table.SAMPLES` -> value. The samples that a function must create are in `objects.OBJECTS`."""
+"""Maps names in `table.SAMPLES` to their values. The samples that a function must create are in `objects.OBJECTS`."""
 
 _STARTS: Final = {
     "toolUse": content.START_TOOL_USE,
@@ -231,10 +231,10 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": content.SEARCH_RESULT_LOCATION,
     },
 }
-"""Union of AWS's model -> variants of this union: path of members -> the value at the end of the path."""
+"""Maps each union of AWS's model to its variants: the path of a variant's members, and the value at the path's end."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Event -> the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for
+"""Maps an event to the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for
 `contentBlockStart.start.toolUse`.
 """
 
@@ -247,7 +247,7 @@ SHAPES: Final = {
     "citation_location": "CitationLocation",
     "pii_kind": "GuardrailPiiEntityFilter",
 }
-"""Set of variants -> the shape of its values."""
+"""Maps each set of variants to the shape of its values."""
 
 
 def variants_of(name: str) -> Iterator[tuple[str, Any]]:
