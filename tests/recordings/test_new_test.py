@@ -211,6 +211,7 @@ def test_a_file_that_is_no_python() -> None:
         ("pyproject.toml", "[project]\nname = 'x'\n", 88),
         ("pyproject.toml", "no toml", 88),
         ("ruff.toml", "line-length = 120\n", 120),
+        ("pyproject.toml", '[project]\nname = "trips"\n\n[tool.black]\nline-length = 110\n', 110),
     ],
 )
 def test_the_line_length_of_a_project(folder: Path, file: str, text: str, width: int) -> None:

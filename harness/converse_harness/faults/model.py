@@ -113,13 +113,11 @@ class FaultPlacement:
     @property
     def summary(self) -> str:
         """The fault's name and its position."""
-        match self.fault.place:
-            case "position":
-                return f"{self.fault.name} at event {self.after}"
-            case "whole answer":
-                return self.fault.name
-            case _:
-                return f"{self.fault.name} after {self.after} event{'s' * (self.after != 1)}"
+        name, place = self.fault.name, self.fault.place
+        if place == "whole answer":
+            return name
+        at = f"at event {self.after}" if place == "position" else f"after {self.after} event{'s' * (self.after != 1)}"
+        return f"{name} {at}"
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:

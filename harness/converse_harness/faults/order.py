@@ -114,7 +114,7 @@ def _change(edit: Callable[[dict[str, Any]], None], events: Stream, position: in
 def _renumber(by: int, events: Stream, position: int) -> Stream:
     """Add `by` to each contentBlockIndex, beginning with the event at the position."""
     for place in range(position, len(events)):
-        if positions.of_block(events, place):
+        if positions.OF_BLOCK(events, place):
             (members,) = events[place].values()
             members["contentBlockIndex"] += by
     return events
@@ -178,7 +178,7 @@ _TABLE: Final = (
         "message_stop_in_block",
         "The messageStop comes in a block.",
         "is messageStop in",
-        positions.before_the_one("messageStop", positions.in_block),
+        positions.before_the_one("messageStop", positions.IN_BLOCK),
         partial(_move, "messageStop"),
     ),
     OrderFault(
@@ -267,7 +267,7 @@ _TABLE: Final = (
         "no_index",
         "A contentBlockIndex is missing.",
         "has contentBlockIndex None",
-        positions.of_block,
+        positions.OF_BLOCK,
         partial(_change, _no_index),
     ),
     OrderFault(

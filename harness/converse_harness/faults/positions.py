@@ -7,8 +7,9 @@ list may contain broken events. If an event is missing or broken, a condition on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from converse_harness.bedrock.findings import is_object
 from converse_harness.errors import StreamOrderError
 from converse_harness.stream.grammar import BLOCK_EVENTS, symbol
 
@@ -22,10 +23,7 @@ def _symbol(events: Events, place: int) -> str:
     if place not in range(len(events)) or not one_type(events, place):
         return ""
     ((name, members),) = events[place].items()
-    if not isinstance(members, Mapping):
-        return ""
-    indexed = cast("Mapping[str, object]", members)
-    if name in BLOCK_EVENTS and type(indexed.get("contentBlockIndex")) is not int:
+    if not is_object(members) or (name in BLOCK_EVENTS and type(members.get("contentBlockIndex")) is not int):
         return ""
     try:
         return symbol(events[place])
@@ -46,7 +44,12 @@ def is_a(*types: str) -> Where:
 START: Final = is_a("contentBlockStart")
 DELTA: Final = is_a("contentBlockDelta")
 CLOSE: Final = is_a("contentBlockStop")
+IN_BLOCK: Final = is_a("contentBlockStart", "contentBlockDelta")
+"""True for a contentBlockStart or contentBlockDelta, after which a block is open."""
+
+OF_BLOCK: Final = is_a(*BLOCK_EVENTS)
 _END: Final = is_a("messageStop", "metadata")
+_TOOL_INPUT: Final = is_a("contentBlockDelta.toolUse")
 
 
 def anywhere(events: Events, place: int) -> bool:
@@ -84,19 +87,9 @@ def before_the_one(name: str, where: Where) -> Where:
     return at
 
 
-def in_block(events: Events, place: int) -> bool:
-    """Whether the event is a contentBlockStart or contentBlockDelta. After such an event, a block is open."""
-    return START(events, place) or DELTA(events, place)
-
-
-def of_block(events: Events, place: int) -> bool:
-    """Whether the event is a contentBlockStart, contentBlockDelta or contentBlockStop."""
-    return in_block(events, place) or CLOSE(events, place)
-
-
 def opening(events: Events, place: int) -> bool:
     """Whether the event is the first one of a block."""
-    return in_block(events, place) and not in_block(events, place - 1)
+    return IN_BLOCK(events, place) and not IN_BLOCK(events, place - 1)
 
 
 def opening_later(events: Events, place: int) -> bool:
@@ -106,7 +99,7 @@ def opening_later(events: Events, place: int) -> bool:
 
 def in_open_block(events: Events, place: int) -> bool:
     """Whether the event belongs to a block and is not the first one of that block."""
-    return of_block(events, place) and not opening(events, place)
+    return OF_BLOCK(events, place) and not opening(events, place)
 
 
 def only_delta(events: Events, place: int) -> bool:
@@ -116,10 +109,9 @@ def only_delta(events: Events, place: int) -> bool:
 
 def between_blocks(events: Events, place: int) -> bool:
     """Whether the event is a contentBlockStop and the next event belongs to another block."""
-    return CLOSE(events, place) and in_block(events, place + 1)
+    return CLOSE(events, place) and IN_BLOCK(events, place + 1)
 
 
 def inside_tool_input(events: Events, place: int) -> bool:
     """Whether the event and the next event are both deltas of a tool's input."""
-    tool_input = is_a("contentBlockDelta.toolUse")
-    return tool_input(events, place) and tool_input(events, place + 1)
+    return _TOOL_INPUT(events, place) and _TOOL_INPUT(events, place + 1)

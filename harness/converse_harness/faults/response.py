@@ -81,11 +81,10 @@ def _flip(place: int) -> Change:
 
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
     for chunk in chunks:
-        delay = chunk.delay
-        for place in range(len(chunk.data) - 1):
-            yield Chunk(chunk.data[place : place + 1], delay)
-            delay = 0.0
-        yield chunk._replace(data=chunk.data[-1:], delay=delay)
+        last = len(chunk.data) - 1
+        for place in range(last):
+            yield Chunk(chunk.data[place : place + 1], 0.0 if place else chunk.delay)
+        yield chunk._replace(data=chunk.data[-1:], delay=0.0 if last > 0 else chunk.delay)
 
 
 def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
@@ -98,8 +97,8 @@ def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Ch
 
 def _send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """Return a 200 response without a body; for a stream, its headers still contain `Transfer-Encoding: chunked`."""
-    changes = {"Content-Length": "0"}
-    kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in _ORDINARY_HEADERS)
+    ordinary = [(name, value) for name, value in response.headers if name in _ORDINARY_HEADERS]
+    kept = tuple((name, "0" if name == "Content-Length" else value) for name, value in ordinary)
     return replace(response, status=200, headers=kept, chunks=())
 
 
@@ -113,13 +112,8 @@ def _promise_too_much(response: HttpResponse, placement: FaultPlacement) -> Http
     """Return the response with a Content-Length one byte larger than its body. The connection closes after the body."""
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
-    changes = {"Content-Length": promised, "Transfer-Encoding": promised}
-    return replace(
-        response,
-        headers=_with_length(response.headers, changes),
-        chunks=chunks,
-        broken=response.broken or "connection closed",
-    )
+    headers = _with_length(response.headers, {"Content-Length": promised, "Transfer-Encoding": promised})
+    return replace(response, headers=headers, chunks=chunks, broken=response.broken or "connection closed")
 
 
 def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -27,7 +27,7 @@ class BadYaml(ValueError):
 
 
 class _Mapped(dict[Any, Any]):
-    """A mapping. `line` is the number of the mapping's first line, from 1."""
+    """A dict made from a YAML mapping. `line` is the number of the mapping's first line, from 1."""
 
     line = 1
 
@@ -83,7 +83,7 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
         "!!python/object/apply:builtins.iter": lambda made: made["args"][0],
     },
 }
-"""For each type of node: maps a tag to the function that converts the node's text, list or mapping."""
+"""Maps each type of node to its allowed tags, and each tag to a function that converts the node's content."""
 
 
 def load(text: str) -> Any:
@@ -97,8 +97,8 @@ def load(text: str) -> Any:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(filter(None, (error.context, error.problem)))
         # libyaml parses ahead of the composer, and has its own limit of 1,000 levels.
-        said = _TOO_DEEP if "maximum nesting depth" in problem else f"this is not YAML ({problem})."
-        raise BadYaml(mark.line + 1 if mark else 1, said) from error
+        reason = _TOO_DEEP if "maximum nesting depth" in problem else f"this is not YAML ({problem})."
+        raise BadYaml(mark.line + 1 if mark else 1, reason) from error
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
         raise BadYaml(line, f"this is not YAML ({error.reason}).") from error
@@ -106,7 +106,10 @@ def load(text: str) -> Any:
 
 
 class _Values:
-    """Converts each node once and counts the values. Each alias of a node counts all values of this node again."""
+    """Converts YAML nodes to values, each node once, and counts the values.
+
+    An alias refers to a node that was converted before; all values of this node are then counted again.
+    """
 
     def __init__(self) -> None:
         self._made: dict[yaml.Node, tuple[Any, float]] = {}

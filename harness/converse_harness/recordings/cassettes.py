@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_object, member_of, object_of, repeated
@@ -35,19 +34,18 @@ _KINDS: Final[Mapping[type, str]] = {
 
 
 class CannotImport(DamagedData):
-    """A cassette that cannot be imported; `path` and `line` (from 1) locate the `problem`."""
+    """Raised for a cassette that cannot be imported. The message begins with the path and the line of the problem."""
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}".rstrip())
-        self.path, self.line, self.problem = path, line, problem
 
 
 class NoCassette(CannotImport):
-    """A YAML or JSON file that is not a cassette."""
+    """Raised for a YAML or JSON file that is not a cassette."""
 
 
 class OtherTool(NoCassette):
-    """A session that a tool other than vcrpy recorded; `tool` is the name of the tool."""
+    """Raised for a file that a tool other than vcrpy recorded; `tool` is the name of the tool."""
 
     def __init__(self, path: object, tool: str) -> None:
         advice = "Record the session again with converse-harness, or with vcrpy."
@@ -55,9 +53,8 @@ class OtherTool(NoCassette):
         self.tool = tool
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
-    """One request and its response as in the cassette; `line` is the number of the interaction's first line."""
+class Interaction(NamedTuple):
+    """A request and its response, as the cassette has them; `line` is the number of their first line, from 1."""
 
     line: int
     request: Mapping[str, Any]
@@ -69,21 +66,19 @@ def read_cassette(path: Path) -> list[Interaction]:
 
     Raises CannotImport, and OSError for a file that cannot be read.
     """
-    text = _text_of(path)
     try:
-        return _read(text, path)
-    except CannotImport as error:
-        tool = _other_tool(text)
-        if tool is None:
-            raise
-        raise OtherTool(path, tool) from error
+        return _read(_text_of(path), path)
+    except CannotImport:
+        check_tool(path)
+        raise
 
 
 def check_tool(path: Path) -> None:
-    """Raise OtherTool if a tool other than vcrpy recorded this file."""
-    tool = _other_tool(_text_of(path))
-    if tool is not None:
-        raise OtherTool(path, tool)
+    """Raise OtherTool if a tool other than vcrpy recorded this file. Raises CannotImport if the file is not text."""
+    beginning = _text_of(path)[:_BEGINNING].lstrip()
+    for tool, pattern in _TOOLS.items():
+        if re.match(pattern, beginning, re.MULTILINE):
+            raise OtherTool(path, tool)
 
 
 def _read(text: str, path: Path) -> list[Interaction]:
@@ -125,8 +120,6 @@ def _yaml(text: str, path: Path) -> Any:
     try:
         from converse_harness.recordings.cassette_yaml import BadYaml, load
     except ModuleNotFoundError as error:
-        if error.name != "yaml":
-            raise
         advice = "Install it: pip install 'converse-harness[import]'"
         raise CannotImport(path, 1, "this is YAML, and PyYAML, which reads it, is not installed.", advice) from error
     try:
@@ -148,11 +141,10 @@ def _interactions(document: Any, path: Path, lines: Mapping[str, Sequence[int]])
         raise NoCassette(path, 1, f"this holds {kind_of(document)}; a cassette is a mapping.")
     version = document.get("version", _VERSION)
     if "interactions" in document:
-        entries, begin = _list(document, "interactions", path), lines.get("interactions")
+        entries = _list(document, "interactions", path)
         sides = [(member_of(entry, "request"), member_of(entry, "response")) for entry in entries]
     elif "requests" in document and "responses" in document:
-        entries, begin = _list(document, "requests", path), lines.get("requests")
-        responses = _list(document, "responses", path)
+        entries, responses = _list(document, "requests", path), _list(document, "responses", path)
         if len(entries) != len(responses):
             raise CannotImport(path, 1, f"it has {len(entries)} requests and {len(responses)} responses.")
         sides = list(zip(entries, responses, strict=True))
@@ -161,8 +153,8 @@ def _interactions(document: Any, path: Path, lines: Mapping[str, Sequence[int]])
         raise NoCassette(path, 1, f"its keys are {keys or 'none'}; a cassette has interactions.")
     if version != _VERSION:
         raise CannotImport(path, 1, f"its version is {version!r:.20}; cassettes of version {_VERSION} are read.", "")
-    for number, (request, response) in enumerate(sides):
-        line = begin[number] if begin else getattr(entries[number], "line", 1)
+    begin = lines.get("interactions") or lines.get("requests") or [getattr(entry, "line", 1) for entry in entries]
+    for line, (request, response) in zip(begin, sides, strict=True):
         if not is_object(request) or not is_object(response):
             raise CannotImport(path, line, "this interaction is not a request and a response.")
         yield Interaction(line, request, response)
@@ -224,9 +216,4 @@ _TOOLS: Final[Mapping[str, str]] = {
 """
 
 _BEGINNING: Final = 64 * 1024
-
-
-def _other_tool(text: str) -> str | None:
-    """Return the name of the tool that recorded a file with this text; None for vcrpy, and for an unknown tool."""
-    beginning = text[:_BEGINNING].lstrip()
-    return next((tool for tool, pattern in _TOOLS.items() if re.match(pattern, beginning, re.MULTILINE)), None)
+"""The number of characters at the beginning of a file that the patterns of _TOOLS are compared with."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, is_array, is_object, parsed_json
@@ -17,9 +18,9 @@ _DEPTH: Final = 6
 
 
 class View(NamedTuple):
-    """A text in a recording: the number of the line, the path in the line's JSON, and the encodings that were decoded.
+    """A text in a recording: the number of its line, its path in the line's JSON, and the encodings that were decoded.
 
-    `binary`: whether the text is binary data such as an image. Escapes or JSON in binary data are accidental and are
+    If `binary` is true, the text is binary data such as an image. Escapes or JSON in such data are accidental, and are
     not decoded.
     """
 
@@ -44,11 +45,7 @@ class Joined:
         self.text = self.searched = self.BETWEEN.join(view.text for view in views)
         if len(views) == 1 and len(self.text) >= LARGE and not views[0].binary:
             self.searched = LONG_RUN.sub("", self.text)
-        self._starts: list[int] = []
-        at = 0
-        for view in views:
-            self._starts.append(at)
-            at += len(view.text) + len(self.BETWEEN)
+        self._starts = list(accumulate((len(view.text) + len(self.BETWEEN) for view in views), initial=0))
 
     def view_at(self, position: int) -> View:
         """Return the view that contains a position of the joined text."""
@@ -56,7 +53,7 @@ class Joined:
 
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
-    """Yield the views in groups, then the texts decoded from these views, and so on for each level of encoding."""
+    """Yield the views in groups, then the views decoded from them in groups, and so on for each level of encoding."""
     # A large text is searched only once: each request of a session may repeat the same image.
     seen: set[object] = set()
     runs: set[object] = set()
@@ -72,8 +69,6 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
             if key not in seen:
                 seen.add(key)
                 level.append(view)
-        if not level:
-            return
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
@@ -87,53 +82,45 @@ def views_of(line: Any, number: int) -> Iterator[View]:
         value, path, name = stack.pop()
         if is_object(value):
             later: list[tuple[Any, Steps, str]] = []
-            data = value.get("data")
-            if value.get("type") == "Buffer" and is_array(data):
-                yield from _buffer(data, number, (*path, "data"))
+            data = value.get("data") if value.get("type") == "Buffer" else None
+            if is_array(data) and all(type(byte) is int and 0 <= byte < 256 for byte in data):
+                for form, text, binary in texts_of(bytes(data)):  # JavaScript writes a Buffer as a list of numbers
+                    yield View(text, number, (*path, "data"), ("Buffer", *form), binary)
             names = value_names(value)
             for key, item in value.items():
-                shown = names[key]
-                if type(item) is str or (type(item) is int and item > _LARGE_NUMBER):
-                    yield View(f"{shown}: {item}", number, (*path, key))
+                if isinstance(item, str) or (type(item) is int and item > _LARGE_NUMBER):
+                    yield View(f"{names[key]}: {item}", number, (*path, key))
                 else:
                     yield View(str(key), number, (*path, key))
-                    later.append((item, (*path, key), str(shown)))
+                    later.append((item, (*path, key), names[key]))
             stack += reversed(later)
         elif is_array(value):
             if is_pair(value):
                 yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
-        elif type(value) is str:
+        elif isinstance(value, str):
             yield View(f"{name}: {value}" if name else value, number, path)
         elif type(value) is int and value > _LARGE_NUMBER:
             yield View(f"{name}: {value}", number, path)
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """Map each key of an object to a name for the value: the key itself or, for the key `value`, the text at `name`."""
+    """Map each key of an object to the name of its value: the key itself or, at the key `value`, the text at `name`."""
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
 
 
 def is_pair(value: Sequence[Any]) -> bool:
     """Whether a list is a pair of texts, the first of which may be the name of the second."""
-    return len(value) == _PAIR and type(value[0]) is str and type(value[1]) is str
+    return [type(each) for each in value[:3]] == [str, str]
 
 
 _NAMES: Final = ("name", "Name", "key", "Key")
 _VALUES: Final = ("value", "Value", "values", "Values")
-_PAIR: Final = 2
-
-
-def _buffer(data: list[Any], number: int, path: Steps) -> Iterator[View]:
-    """Yield the texts in bytes that are written as a list of numbers. JavaScript writes a Buffer in this way."""
-    if all(type(each) is int and 0 <= each < 256 for each in data):
-        for form, text, binary in texts_of(bytes(data)):
-            yield View(text, number, path, ("Buffer", *form), binary)
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Steps, str]]:
-    """Return the texts whose pieces are in successive JSON values: each text with its pieces joined, and its path.
+    """Yield the texts whose pieces are in successive JSON values: the path of each text, and its joined pieces.
 
     Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
     beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
@@ -164,17 +151,15 @@ def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tu
 
 
 def _json_in_base64(text: str) -> Any:
-    if text[:1] not in ("e", "W"):  # the base64 of text that begins with { or [ begins with these characters
-        return None
-    try:
-        value = json.loads(base64.b64decode(text, validate=True))
-    except (ValueError, RecursionError):
-        return None
-    return value if is_object(value) or is_array(value) else None
+    """Return the JSON object or array that a text encodes in base64; None if the text encodes none."""
+    if text.startswith(("e", "W")):  # the base64 of a text that begins with { or [ begins with these characters
+        with suppress(ValueError):
+            return parsed_json(base64.b64decode(text, validate=True))
+    return None
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """Return the JSON values in a text or on its lines, and whether these values may contain the pieces of one text.
+    """Return the JSON values in a text or on its lines; and true if these values may contain the pieces of one text.
 
     A name may precede the JSON.
     """
@@ -203,7 +188,10 @@ _LARGE_NUMBER: Final = 10**9
 
 
 def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
-    """The texts decoded from a group. `runs` contains all runs of base64 and hex decoded so far; new ones are added."""
+    """Yield the texts decoded from a group.
+
+    `runs` contains the runs of base64 and hex that were decoded before; the runs of this group are added.
+    """
     for view in group.views:
         if not view.binary:
             yield from _as_whole(view)
@@ -220,19 +208,19 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 
 
 def _as_whole(view: View) -> Iterator[View]:
-    """Yield the text decoded with each single encoding of WHOLE, and with all these encodings one after the other.
+    """Yield a view of the text decoded with each single encoding of WHOLE, and one with all of them applied in turn.
 
-    A text that was already decoded with one of these encodings is decoded only with the same encoding or with all:
-    there are too many other orders.
+    A text that was already decoded with one of these encodings is decoded only with the same encoding again, or with
+    all: to try every order of the encodings would take too long.
     """
     last = view.form[-1] if view.form else ""
     made = view.text
-    for form, marks, decode in WHOLE:
-        if any(mark in view.text for mark in marks) and (last == form or last not in WHOLE_FORMS):
+    for form, mark, decode in WHOLE:
+        if mark in view.text and (last == form or last not in WHOLE_FORMS):
             text = decode(view.text)
             if text != view.text:
                 yield View(text, view.line, view.path, (*view.form, form))
-        made = decode(made) if any(mark in made for mark in marks) else made
+        made = decode(made) if mark in made else made
     if made != view.text:
         yield View(made, view.line, view.path, (*view.form, ALL))
 
@@ -255,10 +243,9 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """Return the name before a value, such as `password: `; "" if there is none.
+    """Return the name before a value, such as `password: `; "" if the value has no name.
 
-    For example, only the name shows that a
-    base64 value in a Kubernetes file is a secret.
+    For example, only the name shows that a base64 value in a Kubernetes file is a secret.
     """
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""

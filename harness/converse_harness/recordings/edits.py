@@ -5,23 +5,26 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from converse_harness.json_values import is_object, member_of
+from converse_harness.json_values import member_of
 from converse_harness.recordings.source import WIDTH
 
 PACKAGE: Final = "converse_harness"
 
 _LINE_LENGTHS: Final = (
-    ("pyproject.toml", ("tool", "ruff", "line-length")),
-    ("pyproject.toml", ("tool", "black", "line-length")),
-    ("ruff.toml", ("line-length",)),
-    (".ruff.toml", ("line-length",)),
+    ("pyproject.toml", "tool", "ruff", "line-length"),
+    ("pyproject.toml", "tool", "black", "line-length"),
+    ("ruff.toml", "line-length"),
+    (".ruff.toml", "line-length"),
 )
 """The configuration files that may set a project's line length, each with the path of this setting in the file."""
 
 _NARROWEST: Final = 40
+"""Settings below this number of columns are ignored."""
 
 
 class CannotEdit(Exception):
@@ -33,16 +36,15 @@ def line_length(path: Path) -> int:
     import tomllib
 
     for folder in path.resolve().parents:
-        for name, steps in _LINE_LENGTHS:
-            try:
-                settings: object = tomllib.loads((folder / name).read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                continue
-            found = member_of(settings, *steps)
+        settings: dict[str, Any] = {}
+        for name, *_ in _LINE_LENGTHS:
+            with suppress(OSError, ValueError):
+                settings[name] = tomllib.loads((folder / name).read_text(encoding="utf-8"))
+        for found in (member_of(settings, *steps) for steps in _LINE_LENGTHS):
             if isinstance(found, int) and found >= _NARROWEST:
                 return found
-            if is_object(settings) and name == _LINE_LENGTHS[0][0] and "project" in settings:
-                return WIDTH  # this file is at the root of the project
+        if member_of(settings, "pyproject.toml", "project") is not None:
+            break  # the folder is the root of the project
     return WIDTH
 
 
@@ -72,7 +74,10 @@ def with_test(source: str, test: str, name: str, names: Sequence[str]) -> str:
 
 
 def read_source(path: Path) -> str:
-    """The text of a Python file with its own line ends. Raises CannotEdit for a file that is not UTF-8, and OSError."""
+    """Return the text of a Python file with its own line ends.
+
+    Raises CannotEdit for a file that is not UTF-8, and OSError for a file that cannot be read.
+    """
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -80,12 +85,15 @@ def read_source(path: Path) -> str:
 
 
 def lines_of(source: str) -> list[str]:
-    """The lines of a file with their line ends, as Python counts lines: a form feed or U+2028 does not end a line."""
+    """Return the lines of a file with their line ends.
+
+    Lines are counted as Python counts them: a form feed or U+2028 does not end a line.
+    """
     return re.findall(r"[^\n]*\n|[^\n]+", source)
 
 
 def newline_of(source: str) -> str:
-    """Return the line end of a file."""
+    r"""Return the line end of a file: `\r\n` if it occurs in the file, otherwise `\n`."""
     return "\r\n" if "\r\n" in source else "\n"
 
 
@@ -95,20 +103,18 @@ def with_imports(source: str, names: Iterable[str]) -> str:
     Raises CannotEdit if the module uses one of the names for something else.
     """
     module = parsed(source)
-    there = {alias.asname or alias.name for node in _imports(module) for alias in node.names}
+    there = {alias.asname or alias.name for node in imports_of(module) for alias in node.names}
     missing = sorted(set(names) - there)
     for name in sorted({*names} & {*_bound(module)} - there):
         raise CannotEdit(f"the module uses the name {name!r} for something else.")
     if not missing:
         return source
     lines = lines_of(source)
-    for node in _imports(module):
+    for node in imports_of(module):
         text = lines[node.lineno - 1]
-        written = f"from {PACKAGE} import {', '.join(_written(alias) for alias in node.names)}"
-        if node.end_lineno == node.lineno and text.rstrip() == written and node.col_offset == 0:
-            merged = sorted([*map(_written, node.names), *missing], key=_import_order)
-            end = text[len(text.rstrip()) :]
-            lines[node.lineno - 1] = f"from {PACKAGE} import {', '.join(merged)}{end}"
+        if text.rstrip() == ast.unparse(node):
+            merged = sorted([*map(ast.unparse, node.names), *missing], key=_import_order)
+            lines[node.lineno - 1] = text.replace(text.rstrip(), f"from {PACKAGE} import {', '.join(merged)}")
             return "".join(lines)
     line = f"from {PACKAGE} import {', '.join(missing)}"
     at, before, after = _place(module, line)
@@ -124,26 +130,18 @@ def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
 
     The place is in the first block of imports, in alphabetical order. Without imports, it is below the docstring.
     """
-    body = [*module.body]
-    docstring = ast.get_docstring(module, clean=False) is not None
-    at = (body[0].end_lineno or 0) if docstring else 0
-    imports: list[ast.Import | ast.ImportFrom] = []
-    for node in body[docstring:]:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            break
-        imports.append(node)
+    body, docstring = module.body, ast.get_docstring(module, clean=False) is not None
+    imports = [*takewhile(lambda node: isinstance(node, ast.Import | ast.ImportFrom), body[docstring:])]
     future = [node for node in imports if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     others = imports[len(future) :]
     if not others:
-        at = (future[-1].end_lineno or at) if future else at
-        following = body[docstring + len(imports) :]
-        gap = following[0].lineno - 1 - at if following else 1
+        first = docstring + len(future)
+        at = (body[first - 1].end_lineno or 0) if first else 0
+        gap = body[first].lineno - 1 - at if body[first:] else 1
         return at, int(at > 0), int(gap == 0)
     # `import x` comes before `from x import y`, both in alphabetical order. Existing imports are not sorted.
     above = [node for node in others if _statement_order(ast.unparse(node)) <= _statement_order(line)]
-    if not above:
-        return others[0].lineno - 1, 0, 0
-    return above[-1].end_lineno or above[-1].lineno, 0, 0
+    return (above[-1].end_lineno or 0) if above else others[0].lineno - 1, 0, 0
 
 
 def _statement_order(line: str) -> tuple[bool, str]:
@@ -155,14 +153,10 @@ def _import_order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
 
 
-def _written(alias: ast.alias) -> str:
-    return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
-
-
-def _imports(module: ast.Module) -> Iterator[ast.ImportFrom]:
-    for node in module.body:
-        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE and not node.level:
-            yield node
+def imports_of(module: ast.Module) -> list[ast.ImportFrom]:
+    """Return the statements at the top level of a module that import names from `converse_harness`."""
+    statements = [node for node in module.body if isinstance(node, ast.ImportFrom)]
+    return [node for node in statements if node.module == PACKAGE and not node.level]
 
 
 def _bound(module: ast.Module) -> Iterator[str]:
@@ -173,8 +167,6 @@ def _bound(module: ast.Module) -> Iterator[str]:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
-                continue
-            case ast.Lambda():
                 continue
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import bz2
 import codecs
+import gzip
 import html
 import io
 import lzma
@@ -42,7 +43,8 @@ pytest.
 RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
-_STANDARD: Final = str.maketrans("-_", "+/")
+STANDARD: Final = str.maketrans("-_", "+/")
+"""Translates the URL-safe alphabet of base64 to the standard alphabet."""
 
 _ALIGNED: Final = 4096
 """Shorter runs of base64 are decoded at all four alignments, longer runs only at those that `_beginnings` returns."""
@@ -61,18 +63,16 @@ def _unwrap(text: str) -> str:
 
 def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2]
-    if code:
-        return chr(int(code, 16))
-    return _ESCAPED[found[3]] if found[3] else found[4]
+    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[4])
 
 
-WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
-    ("escaped", ("\\",), lambda text: _ESCAPE.sub(_unescaped, text)),
-    ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
-    ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
-    ("wrapped", ("\n",), _unwrap),
+WHOLE: Final[tuple[tuple[str, str, Callable[[str], str]], ...]] = (
+    ("escaped", "\\", lambda text: _ESCAPE.sub(_unescaped, text)),
+    ("percent-encoded", "%", lambda text: unquote(text) if _PERCENT.search(text) else text),
+    ("HTML", "&", lambda text: html.unescape(text) if _ENTITY.search(text) else text),
+    ("wrapped", "\n", _unwrap),
 )
-"""Encodings of a whole text: the name, the marks (an encoded text contains at least one), and the decoder."""
+"""Encodings of a whole text: the name, a character that every encoded text contains, and the decoder."""
 
 ALL: Final = "encoded"
 WHOLE_FORMS: Final = frozenset([ALL, *(form for form, _, _ in WHOLE)])
@@ -104,11 +104,11 @@ def undone(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
-    """Decode a run of characters as base64, in the standard or URL-safe alphabet, and as hex.
+    """Yield the bytes of a run of characters that is read as base64 or as hex, each after the name of this encoding.
 
     The run may be cut at its start: up to three characters of the first group of four may be missing.
     """
-    run = run.translate(_STANDARD) if "-" in run or "_" in run else run
+    run = run.translate(STANDARD) if "-" in run or "_" in run else run
     for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = "A" * missing + run
         part = part[:-1] if len(part) % 4 == 1 else part  # a last group of one character encodes no byte
@@ -119,17 +119,15 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """The possible numbers of missing characters before a long run: 0, and each number for which a sample is text."""
-    return [
-        0,
-        *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
-    ]
+    """Return the numbers of characters that may be missing before a long run: 0, and those for which it is text."""
+    samples = (len(run) // 2, len(run))
+    return [0, *(4 - skipped for skipped in (1, 2, 3) if any(_is_text(run, skipped, end) for end in samples))]
 
 
-def _reads(run: str, skipped: int, at: int) -> bool:
-    end = at // 4 * 4 + skipped
-    part = run[max(end - _SAMPLE, skipped) : end] if end <= len(run) else run[max(end - 4 - _SAMPLE, skipped) : end - 4]
-    data = base64.b64decode(part[: len(part) // 4 * 4])
+def _is_text(run: str, skipped: int, end: int) -> bool:
+    """Whether the base64 before `end` is mostly printable ASCII if the groups of four begin after `skipped`."""
+    end = (end - skipped) // 4 * 4 + skipped
+    data = base64.b64decode(run[max(end - _SAMPLE, skipped) : end])
     return len(data.translate(None, _PRINTABLE)) * 3 < len(data)
 
 
@@ -140,9 +138,9 @@ _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """The texts in bytes: read as Latin-1, read as UTF-16, decompressed, or in the headers of event stream frames.
+    """Yield the texts in bytes: read as Latin-1, read as UTF-16, decompressed, and those in headers of frames.
 
-    Yields the names of the encodings, the text, and whether the text is binary data.
+    Each text has the names of its encodings before it, and after it true if the text is binary data.
     """
     yield (), data.decode("latin-1"), _is_binary(data)
     begins = data.startswith(_MARKS)
@@ -161,7 +159,7 @@ _PRINTABLE: Final = bytes([*b"\t\n\r", *range(32, 127)])
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether data is long, is not UTF-8 and is not mostly ASCII (frames with JSON are mostly ASCII)."""
+    """Whether data is long, is not UTF-8, and is not mostly ASCII, as frames with JSON are."""
     if len(data) <= _ALIGNED:
         return False
     try:
@@ -175,7 +173,7 @@ def _is_binary(data: bytes) -> bool:
 def _in_frames(data: bytes) -> Iterator[str]:
     """Yield the texts in the headers of complete frames.
 
-    In the raw bytes, the length before a text can look like the first letter of this text.
+    They are not searched in the raw bytes, because there the length before a text can look like its first letter.
     """
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return
@@ -197,10 +195,8 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
                 yield from (("PDF", inner) for _, inner in unpacked(data[found.end() : end]))
     else:
         for form, begins, make in _PACKERS:
-            if data.startswith(begins):
-                inner = _unpack(data, make)
-                if inner:
-                    yield form, inner
+            if data.startswith(begins) and (inner := _unpack(data, make)):
+                yield form, inner
 
 
 _PDF_BEGINS: Final = 1024
@@ -243,9 +239,6 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 # Bodies and files that must be complete: damaged data raises an error
 
-_STEP: Final = 64 * 1024
-"""The maximum number of bytes that the Brotli decoder returns per call."""
-
 
 class CannotUnpack(ValueError):
     """Raised if compressed data is damaged or too long, or if the package for its format is not installed."""
@@ -260,7 +253,9 @@ def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
             f"is encoded as {coding}, and the package {error.name}, which reads it, is not installed. Install it: pip "
             "install 'converse-harness[import]'"
         ) from None
-    except (zlib.error, EOFError, ValueError, RuntimeError) as error:
+    except EOFError as error:
+        raise CannotUnpack(f"is no {coding} (it stops in the middle)") from error
+    except (zlib.error, OSError, ValueError, RuntimeError) as error:
         raise CannotUnpack(f"is no {coding} ({error})") from error
     if len(made) > most:
         raise CannotUnpack(f"is longer than {most // (1024 * 1024)} MB once it is unpacked, and no more is")
@@ -268,46 +263,32 @@ def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
 
 
 def _gzip(data: bytes, most: int) -> bytes:
-    made = b""
-    while data and len(made) <= most:
-        part, data = _inflated(data, 31, most - len(made))
-        made += part
-        data = data.lstrip(b"\0")  # padding after a member
-    return made
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        return file.read(most + 1)
 
 
 def _deflate(data: bytes, most: int) -> bytes:
+    stream = zlib.decompressobj()
     try:
-        return _inflated(data, zlib.MAX_WBITS, most)[0]
+        made = stream.decompress(data, most + 1)
     except zlib.error:
-        return _inflated(data, -zlib.MAX_WBITS, most)[0]  # some servers send the data without a zlib header
-
-
-def _inflated(data: bytes, bits: int, most: int) -> tuple[bytes, bytes]:
-    """Return the content of one stream, at most `most` + 1 bytes, and the data after it."""
-    stream = zlib.decompressobj(bits)
-    made = stream.decompress(data, most + 1)
+        stream = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers send the data without a zlib header
+        made = stream.decompress(data, most + 1)
     if len(made) <= most and not stream.eof:
-        raise EOFError("it stops in the middle")
-    return made, stream.unused_data
+        raise EOFError
+    return made
 
 
 def _brotli(data: bytes, most: int) -> bytes:
     package: Any = import_module("brotli")
     decoder = package.Decompressor()
-    made = bytearray()
     try:
-        while True:
-            part: bytes = decoder.process(data, output_buffer_limit=_STEP)
-            made += part
-            if len(made) > most or decoder.is_finished() or not (part or data):
-                break
-            data = b""
+        made: bytes = decoder.process(data, output_buffer_limit=most + 1)
     except package.error as error:
         raise ValueError(str(error)) from error
     if len(made) <= most and not decoder.is_finished():
-        raise EOFError("it stops in the middle")
-    return bytes(made)
+        raise EOFError
+    return made
 
 
 def _zstd(data: bytes, most: int) -> bytes:

@@ -32,41 +32,41 @@ ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for w
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts of Bedrock: those that `is_bedrock` accepts, and `others`, written as `authority_of` returns them."""
+    """The hosts of Bedrock: those for which `is_bedrock` returns true, and `others`.
+
+    `others` contains hosts in lower case, with or without a port, or placeholders that a recorder writes for a host.
+    """
 
     is_bedrock: Callable[[str], bool]
     others: frozenset[str] = frozenset()
 
-    def find(self, method: str, uri: str) -> tuple[str, Route | None]:
-        """The raw target of a request and its Bedrock route; the route is None for another host or an unknown path."""
+    def find(self, method: str, uri: str) -> tuple[str, Route] | None:
+        """Return the raw target of a request and its Bedrock route; None for another host or an unknown path."""
         _, path, query = _parts(uri)
         authority = authority_of(uri)
         host = _PORT.sub("", authority)
-        if self.is_bedrock(host.strip("[]")):
-            return path + query, _route(method, path)
+        starts = [0] if self.is_bedrock(host.strip("[]")) else []
         if {host, authority} & self.others:
-            # A gateway to Bedrock may have a path prefix of its own.
-            for start in (found.start() for found in re.finditer("/", path)):
-                known = _route(method, path[start:])
-                if known is not None:
-                    return path[start:] + query, known
-        return path + query, None
+            starts += [found.start() for found in re.finditer("/", path)]  # a gateway may add a prefix to the path
+        requests = (Request(method, path[start:], (), b"") for start in starts)
+        routes = ((request.target + query, route(request) or control_route(request)) for request in requests)
+        return next(((target, known) for target, known in routes if known is not None), None)
 
-
-NO_HOST: Final = "no host"
-"""The host's name in messages for a URI without a host."""
 
 _URI: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://|//)?([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _PORT: Final = re.compile(r":\d+\Z")
 
 
 def authority_of(uri: str) -> str:
-    """The host and port of a URI in lower case, or a recorder's placeholder for them; NO_HOST if there is neither."""
-    return _parts(uri)[0].rpartition("@")[2].lower() or NO_HOST
+    """Return the host and port of a URI in lower case, or a recorder's placeholder for both.
+
+    For a URI without a host, return "no host".
+    """
+    return _parts(uri)[0].rpartition("@")[2].lower() or "no host"
 
 
 def _parts(uri: str) -> tuple[str, str, str]:
-    """The authority, path and query of a URI. A recorder's filter may have replaced the host, or scheme and host."""
+    """Return the authority, path and query of a URI. Instead of the host, the URI may have a recorder's placeholder."""
     found = _URI.match(uri)
     assert found is not None  # the pattern matches every text, even an empty one
     return found[1], found[2], found[3] or ""
@@ -74,36 +74,32 @@ def _parts(uri: str) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of importing one cassette, with a verdict per exchange.
+    """The result of importing one cassette, with a verdict for each exchange with Bedrock.
 
-    `alone` maps a host to the number of ignored interactions with this host. `masked` lists the places where secrets
-    were masked; it is empty if no secret was masked.
+    `alone` maps each other host to the number of ignored interactions with this host. `masked` is a text that lists
+    the places where secrets were masked; the text is empty if no secret was masked.
     """
 
     verdicts: tuple[ImportVerdict, ...]
     alone: Mapping[str, int]
     masked: str = ""
     no_json: tuple[str, ...] = ()
-    """For each body that is not JSON: a text with its place, its beginning, and advice."""
+    """A text for each body that is not JSON: the place of the body in the cassette, its beginning, and advice."""
 
 
 @dataclass(slots=True)
 class _Tracks:
     room: int = field(default_factory=lambda: MAX_FILE)
     """The number of bytes that the remaining bodies may have in total after decompression."""
-    captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
-    reserialised: list[bool] = field(default_factory=list[bool])
+    captured: list[tuple[CapturedExchange, bool]] = field(default_factory=list[tuple[CapturedExchange, bool]])
+    """Each exchange with Bedrock; true stands beside it if the recorder kept only parsed JSON of the answer."""
     alone: Counter[str] = field(default_factory=Counter[str])
-    problems: list[CannotImport] = field(default_factory=list[CannotImport])
+    problems: list[str] = field(default_factory=list[str])
     no_json: list[str] = field(default_factory=list[str])
 
 
 class CannotImportAll(DamagedData):
-    """A cassette contains interactions that cannot be imported, so nothing is written. `problems` lists all of them."""
-
-    def __init__(self, problems: list[CannotImport]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = problems
+    """Raised for a cassette with interactions that cannot be imported; the message has a line for each of them."""
 
 
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
@@ -121,22 +117,19 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         try:
             _take(interaction, hosts, tracks)
         except _Unreadable as error:
-            tracks.problems.append(CannotImport(source, interaction.line, str(error)))
+            tracks.problems.append(str(CannotImport(source, interaction.line, str(error))))
         where = f"{source}:{interaction.line}: interaction {number}"
-        tracks.no_json += [f"{where}: {text}" for each in tracks.captured[before:] for text in _without_json(each)]
+        tracks.no_json += [f"{where}: {text}" for each, _ in tracks.captured[before:] for text in _without_json(each)]
     if tracks.problems:
         check_tool(source)
-        raise CannotImportAll(tracks.problems)
+        raise CannotImportAll("\n".join(tracks.problems))
     if not tracks.captured:
         return Imported((), tracks.alone)
-    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured, exact=True)
+    captured = [each for each, _ in tracks.captured]
+    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=captured, exact=True)
     writer.save()
-    return Imported(
-        tuple(_verdicts(target, tracks)),
-        tracks.alone,
-        said_of_masked(writer.written.masked, target),
-        tuple(tracks.no_json),
-    )
+    masked = said_of_masked(writer.written.masked, target)
+    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, masked, tuple(tracks.no_json))
 
 
 def _without_json(captured: CapturedExchange) -> Iterator[str]:
@@ -162,16 +155,13 @@ _RESPONSE_ADVICE: Final = (
 
 
 def _beginning(body: bytes) -> str:
-    return shorten(body.decode(errors="replace"), _SHOWN)
-
-
-_SHOWN: Final = 48
+    return shorten(body.decode(errors="replace"), 48)
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     """Yield a verdict per exchange: compare the answer replayed from the written file with the cassette's answer."""
-    both = zip(read(target).exchanges, tracks.captured, tracks.reserialised, strict=True)
-    for number, (exchange, captured, reserialised) in enumerate(both, 1):
+    both = zip(read(target).exchanges, tracks.captured, strict=True)
+    for number, (exchange, (captured, reserialised)) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
         if b"".join(chunk.data for chunk in chunks) == captured.body:
@@ -187,28 +177,23 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     method, uri = str(request.get("method", "")).upper(), request.get("uri")
     if not isinstance(uri, str):
         raise _Unreadable(f"the uri of its request is {kind_of(uri)}; it is a text.")
-    target, found = hosts.find(method, uri)
+    found = hosts.find(method, uri)
     if found is None:
         tracks.alone[authority_of(uri)] += 1
         return
-    asked, _ = _body_of(request, "request")
-    sent = Request(method, target, tuple(_headers_of(request, "request")), asked)
-    status = _status_of(response)
-    answered, reserialised = _body_of(response, "response")
+    target, known = found
+    sent = Request(method, target, tuple(_headers_of(request, "request")), _body_of(request, "request")[0])
+    # vcrpy before version 6 wrote the responses of httpx in another layout.
+    status = member_of(response.get("status", {"code": response.get("status_code")}), "code")
+    if type(status) is not int or not 100 <= status <= 599:
+        raise _Unreadable(f"the status of its response has the code {status!r:.20}; it is a number from 100 to 599.")
     headers = tuple(_headers_of(response, "response"))
-    if not reserialised:
-        packed = answered
-        answered = _decoded(packed, headers, min(MAX_BODY, tracks.room))
-        tracks.room -= 0 if answered is packed else len(answered)
-    pieces = [(piece, 0.0) for piece in pieces_of(answered)]
-    kept = tuple(_kept_headers(headers, status, pieces, answered))
-    tracks.captured.append(CapturedExchange(sent, found.operation, status, kept, pieces=pieces))
-    tracks.reserialised.append(reserialised)
-
-
-def _route(method: str, path: str) -> Route | None:
-    request = Request(method, path, (), b"")
-    return route(request) or control_route(request)
+    body, reserialised = _body_of(response, "response")
+    plain = body if reserialised else _decoded(body, headers, min(MAX_BODY, tracks.room))
+    tracks.room -= 0 if plain is body else len(plain)
+    pieces = [(piece, 0.0) for piece in pieces_of(plain)]
+    kept = tuple(_kept_headers(headers, status, plain))
+    tracks.captured.append((CapturedExchange(sent, known.operation, status, kept, pieces=pieces), reserialised))
 
 
 # One interaction
@@ -225,22 +210,13 @@ _DROPPED: Final = frozenset(
 
 
 class _Unreadable(ValueError):
-    """An interaction that cannot be imported; the message describes the problem."""
-
-
-def _status_of(response: Mapping[str, Any]) -> int:
-    """Return the status code of a response. Raises _Unreadable if there is none."""
-    # vcrpy before version 6 wrote the responses of httpx in another layout.
-    code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
-    if type(code) is not int or not 100 <= code <= 599:
-        raise _Unreadable(f"the status of its response has the code {code!r:.20}; it is a number from 100 to 599.")
-    return code
+    """Raised for an interaction that cannot be imported; the message describes the problem."""
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """Return the bytes of a body, and whether these bytes are new JSON, because the recorder kept only the parsed JSON.
+    """Return the bytes of a body; and true if the recorder kept only parsed JSON, of which the bytes are made here.
 
-    Raises _Unreadable for any other body.
+    Raises _Unreadable for a body of unknown form.
     """
     parsed = side.get("parsed_body")
     if parsed is not None:
@@ -277,7 +253,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
 
 
 def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """The headers that have a value. A recorder may have written one text or bytes instead of a list of values."""
+    """Yield the headers that have a value. A recorder may have written one text or bytes, not a list of values."""
     headers: Any = side.get("headers") or {}
     if not is_object(headers):
         raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")
@@ -310,14 +286,12 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
         raise _Unreadable(f"the body of its response {error}.") from error
 
 
-def _kept_headers(
-    headers: tuple[tuple[str, str], ...], status: int, pieces: list[tuple[bytes, float]], body: bytes
-) -> Iterator[tuple[str, str]]:
-    """Yield the response's headers without _DROPPED; a missing Content-Type or error name is derived from the body."""
+def _kept_headers(headers: tuple[tuple[str, str], ...], status: int, body: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the headers of a response without _DROPPED, and a missing Content-Type or error name, found in the body."""
     known = {key.lower() for key, _ in headers}
     yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
-        yield "Content-Type", STREAM if status == 200 and _frame_length(pieces[0][0] if pieces else b"", 0) else JSON
+        yield "Content-Type", STREAM if status == 200 and _frame_length(body, 0) else JSON
     if status >= 400 and "x-amzn-errortype" not in known:
         # Older AWS protocols name an error in its body.
         name = str(member_of(parsed_json(body), "__type") or "").rpartition("#")[2].partition(":")[0]

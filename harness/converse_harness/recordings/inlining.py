@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from converse_harness.recordings.edits import CannotEdit, lines_of, newline_of, parsed, with_imports
+from converse_harness.recordings.edits import CannotEdit, imports_of, lines_of, newline_of, parsed, with_imports
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -44,14 +44,8 @@ def find(source: str, name: str, line: int) -> Found:
     _header_end(source, node)
     first = node.body[0]
     indent = _line(source, first.lineno)[: _column(source, first.lineno, first.col_offset)]
-    if indent.strip():
-        raise CannotEdit("the body of its function begins on the line of `def`.")
-    following = node.body[1:]
-    if (
-        ast.get_docstring(node, clean=False) is not None
-        and following
-        and following[0].lineno <= (first.end_lineno or 0)
-    ):
+    beside = [each for each in node.body[1:] if each.lineno <= (first.end_lineno or 0)]
+    if beside and ast.get_docstring(node, clean=False) is not None:
         raise CannotEdit("a statement stands on the line of its docstring.")
     _argument(source, Found(node, is_method, indent))
     return Found(node, is_method, indent)
@@ -69,10 +63,8 @@ def with_script(source: str, found: Found, script: str, names: Sequence[str]) ->
     after = _body_start(source, node)
     if not lines[after - 1].endswith("\n"):
         lines[after - 1] += newline
-    indented = [found.indent + line[len(found.indent) :] for line in script.splitlines()]
-    lines[after:after] = [line + newline for line in indented]
-    place = _argument(source, found)
-    if place is not None:
+    lines[after:after] = [found.indent + line[len(found.indent) :] + newline for line in script.splitlines()]
+    if place := _argument(source, found):
         row, column, text = place
         lines[row - 1] = lines[row - 1][:column] + text + lines[row - 1][column:]
     for decorator in node.decorator_list:
@@ -88,11 +80,9 @@ def _functions(body: Sequence[ast.stmt], *, is_method: bool) -> Iterator[tuple[F
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node, is_method
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, is_method=True)
         else:
             inner = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
-            yield from _functions(inner, is_method=is_method)
+            yield from _functions(inner, is_method=is_method or isinstance(node, ast.ClassDef))
 
 
 def _dotted(decorator: ast.expr) -> str:
@@ -104,11 +94,7 @@ def _check_decorators(node: Function) -> None:
     for name in names:
         if name.endswith(_PARAMETERS):
             raise CannotEdit("it is parametrized, and each of its parameters has replies of its own.")
-        if name not in (
-            name_of_mark := name.partition(_MARK)[2],
-            f"{_MARK}{name_of_mark}",
-            f"pytest.{_MARK}{name_of_mark}",
-        ):
+        if not name.startswith((_MARK, f"pytest.{_MARK}")):
             raise CannotEdit(f"it has the decorator @{name}, and what that does is not known.")
     if not any(name.endswith(_MARKER) for name in names):
         raise CannotEdit("its marker is not on the function itself, but on its class or module.")
@@ -138,8 +124,9 @@ def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
     node, given = found.node, found.node.args
     if any(each.arg == FIXTURE for each in _arguments(node)):
         return None
-    own, *others = given.args[:1] if found.is_method else [None], *given.args[found.is_method :]
-    if given.posonlyargs or (found.is_method and not own) or (not others and len(_arguments(node)) > found.is_method):
+    others = given.args[found.is_method :]
+    unknown = found.is_method > len(given.args) or (not others and len(_arguments(node)) > found.is_method)
+    if given.posonlyargs or unknown:
         raise CannotEdit("the arguments of its function have a form that is not known.")
     if others:
         row, column = others[0].lineno, _column(source, others[0].lineno, others[0].col_offset)
@@ -164,19 +151,10 @@ def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
 
 def _header_end(source: str, node: Function) -> int:
     """Return the number of the last line of `def ...:`. Raises CannotEdit if the body begins on this line."""
-    depth, is_over = 0, False
-    for token in _tokens(source, node):
-        if is_over and token.type == tokenize.NEWLINE:
-            return token.start[0]
-        if is_over and token.type != tokenize.COMMENT:
-            break
-        depth += (token.string in _OPENING) - (token.string in _CLOSING) if token.type == tokenize.OP else 0
-        is_over = is_over or (token.type == tokenize.OP and token.string == ":" and not depth)
-    raise CannotEdit("the body of its function begins on the line of `def`.")
-
-
-_OPENING: Final = frozenset("([{")
-_CLOSING: Final = frozenset(")]}")
+    end = next(token.start[0] for token in _tokens(source, node) if token.type == tokenize.NEWLINE)
+    if node.body[0].lineno <= end:
+        raise CannotEdit("the body of its function begins on the line of `def`.")
+    return end
 
 
 def _body_start(source: str, node: Function) -> int:
@@ -204,10 +182,9 @@ def _column(source: str, line: int, offset: int) -> int:
 
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
-    """A copy of a module without the parts that an edit changes: the function's head and first statement, imports."""
-    module.body = [
-        node for node in module.body if not (isinstance(node, ast.ImportFrom) and node.module == "converse_harness")
-    ]
+    """Remove the parts of a module that an edit changes: the function's head, the script, and the imports."""
+    imports = {*imports_of(module)}
+    module.body = [node for node in module.body if node not in imports]
     for node, is_method in _functions(module.body, is_method=False):
         if node.name == found.node.name and is_method == found.is_method:
             node.decorator_list, node.args = [], ast.arguments([], [], None, [], [], None, [])

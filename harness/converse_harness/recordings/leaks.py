@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from converse_harness.json_values import Steps, leaves, object_of, path_text
@@ -17,16 +18,16 @@ from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_s
 OWN_SECRET: Final = "a secret of this process"
 """The `kind` of a leak if the secret is in this process's environment or was used to sign a request."""
 
-_NO_EVENT: Final = frozenset({"call", "part", "status", "failed", "end", "bytes", "format"})
+_NO_EVENT: Final = frozenset({"part", "status", "failed", "end", "bytes", "format"})
 """Keys that only lines without an event contain."""
 
-_AND_AFTER: Final = (" (with the lines after it)",)
+_AND_AFTER: Final = " (with the lines after it)"
 """The last step in the path of a text that is split over several lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The place of a secret: line number from 1, path in the line's JSON, kind, and encodings, but not the secret."""
+    """The place of a secret (line number from 1, path in the line's JSON), its kind, and the encodings around it."""
 
     line: int
     path: str
@@ -50,12 +51,21 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
 
 
 def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
-    """Return the secrets in the texts that `levels` yields for a recording. Each place is returned once."""
-    found: dict[Leak, None] = {}
-    for group in texts:
-        for view, kind in _secrets_in(group, own):
-            found[Leak(view.line, _shown(view.path, own), kind, view.form)] = None
-    return _plainest(found)
+    """Return the secrets in the texts that `levels` yields for a recording, in file order.
+
+    If several have the same line, path and kind, only one with the fewest encodings is returned. A secret in a text
+    that is split over lines is left out if another secret has the same path and kind.
+    """
+    leaks = [
+        Leak(view.line, _shown(view.path, own), kind, view.form)
+        for group in texts
+        for view, kind in _secrets_in(group, own)
+    ]
+    best: dict[tuple[int, str, str], Leak] = {}
+    for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
+        best.setdefault((leak.line, leak.path, leak.kind), leak)
+    alone = {(leak.path + _AND_AFTER, leak.kind) for leak in best.values()}
+    return [leak for leak in best.values() if (leak.path, leak.kind) not in alone]
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
@@ -66,28 +76,29 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
         pieces = [text, *(each for _, _, each in others)]
         if others and path == ("bytes",):
             raw = b"".join(map(base64.b64decode, pieces))
-            yield View(raw.decode("latin-1"), number, (*path, *_AND_AFTER), ("base64",))
+            yield View(raw.decode("latin-1"), number, (*path, _AND_AFTER), ("base64",))
         elif others:
-            yield View("".join(pieces), number, (*path, *_AND_AFTER))
+            yield View("".join(pieces), number, (*path, _AND_AFTER))
     for number, events in _other_events(lines):
         for path, text in in_pieces(events):
-            yield View(text, number, (*path, *_AND_AFTER))
+            yield View(text, number, (*path, _AND_AFTER))
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, yield a line number and all events except contentBlockDelta.
+    """For each stream, yield all events except the contentBlockDeltas, after the line number of the first of them."""
+    for group in _by_call(lines):
+        pairs = [(number, event_of(line)) for number, line in group if not line.keys() & _NO_EVENT]
+        events = [(number, dict([event])) for number, event in pairs if event and event[0] != "contentBlockDelta"]
+        if events:
+            yield events[0][0], [event for _, event in events]
 
-    The line number belongs to the first of these events.
-    """
-    first, events = 0, list[Any]()
-    for number, line in enumerate([*lines, {"call": 0}], 1):
-        found = None if line.keys() & _NO_EVENT else event_of(line)
-        if found is not None and found[0] != "contentBlockDelta":
-            first = first or number
-            events.append(dict([found]))
-        elif "call" in line and events:
-            yield first, events
-            first, events = 0, []
+
+def _by_call(lines: Sequence[Line]) -> Iterator[Sequence[tuple[int, Line]]]:
+    """For each call, yield the lines that follow the call's own line; each of them with its number, from 1."""
+    numbered = list(enumerate(lines, 1))
+    calls = [index for index, line in enumerate(lines) if "call" in line]
+    for before, end in pairwise([-1, *calls, len(lines)]):
+        yield numbered[before + 1 : end]
 
 
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
@@ -95,19 +106,17 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
 
     The pieces of a text are deltas of one content block, or bytes that are not a whole frame.
     """
-    groups: dict[object, list[tuple[int, Steps, str]]] = {}
-    for number, line in enumerate(lines, 1):
-        if "call" in line:
-            yield from groups.values()
-            groups = {}
-        elif "bytes" in line:
-            groups.setdefault("bytes", []).append((number, ("bytes",), line["bytes"]))
-        elif "contentBlockDelta" in line:
-            members = object_of(line["contentBlockDelta"])
-            for path, text in leaves(members.get("delta"), ("contentBlockDelta", "delta")):
-                if type(text) is str:
-                    groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
-    yield from groups.values()
+    for group in _by_call(lines):
+        texts: dict[object, list[tuple[int, Steps, str]]] = {}
+        for number, line in group:
+            if "bytes" in line:
+                texts.setdefault("bytes", []).append((number, ("bytes",), line["bytes"]))
+            elif "contentBlockDelta" in line:
+                members = object_of(line["contentBlockDelta"])
+                for path, text in leaves(members.get("delta"), ("contentBlockDelta", "delta")):
+                    if type(text) is str:
+                        texts.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
+        yield from texts.values()
 
 
 def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str]]:
@@ -119,36 +128,18 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
         yield group.view_at(start), OWN_SECRET
 
 
-def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
-    """Return the leaks in file order.
-
-    If several have the same line, path and kind, only one with the fewest encodings is kept. A leak that is split over
-    lines is left out if another leak has the same path and kind.
-    """
-    best: dict[tuple[int, str, str], Leak] = {}
-    for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
-        best.setdefault((leak.line, leak.path, leak.kind), leak)
-    alone = {(leak.path, leak.kind) for leak in best.values()}
-    return [
-        leak
-        for leak in best.values()
-        if (leak.path.removesuffix(_AND_AFTER[0]), leak.kind) not in alone or not leak.path.endswith(_AND_AFTER[0])
-    ]
-
-
 def _shown(path: Steps, own: Collection[str]) -> str:
     """Return a path in JSON as text; a key that is or contains a secret is masked."""
     steps = [
         step if isinstance(step, int) else MASK if leaks_in(levels([View(step, 0, ())]), own) else step[:80]
         for step in path
     ]
-    return path_text(steps).replace(f".{_AND_AFTER[0]}", _AND_AFTER[0])
+    return path_text(steps).replace(f".{_AND_AFTER}", _AND_AFTER)
 
 
 Change = tuple[int, int, str]
-"""Start and end of a part of a text, and its replacement."""
+"""A change of a text: the start and the end of the part to be replaced, and the replacement."""
 
-_LENGTH: Final = 12
 _IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
 _RESOURCE: Final = re.compile(r"""[^\s"'<>,;()\[\]{}\\]*""")
 
@@ -157,7 +148,7 @@ _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """Return the stand-in for account id number `number`, counted from 1 in order of appearance.
+    """Return the made-up account id that replaces the account id with this number, from 1 in order of appearance.
 
     >>> stand_in(1)
     '111122000001'
@@ -172,67 +163,63 @@ class Accounts:
         self.stand_ins = stand_ins
         dashed = {_dashed(each): _dashed(new) for each, new in stand_ins.items()}
         self._all = {each: new for each, new in {**stand_ins, **dashed}.items() if each != new}
-        numbers = "|".join(self._all) or r"(?!)"
-        self._pattern = re.compile(rf"{_BEFORE}(?:{numbers})(?!\d)")
+        self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(self._all) or '(?!)'})(?!\d)")
+
+    @classmethod
+    def of_recording(cls, texts: Sequence[Joined], kept: int = 0) -> Accounts:
+        """Return the account ids in the texts of a recording, each with its stand-in.
+
+        The first `kept` lines may already contain stand-ins, which stay unchanged. If a later ARN differs from an ARN
+        of these lines only in its account id, this id gets the stand-in of that ARN. Each such stand-in is given only
+        once.
+        """
+        stand_ins: dict[str, str] = {}
+        arns: dict[tuple[str, str], str] = {}
+        later: list[tuple[str, tuple[str, str]]] = []
+        for group in texts:
+            for _, found in matches(group.searched, ACCOUNTS):
+                start, end = secret_span(found)
+                account, resource = group.searched[start:end], _RESOURCE.match(group.searched, end)
+                arn = group.searched[found.start() : start], resource[0] if resource else ""
+                if group.view_at(start).line <= kept and _IS_STAND_IN.fullmatch(account):
+                    stand_ins[account] = account
+                    arns.setdefault(arn, account)
+                else:
+                    later.append((account, arn))
+        kept_texts = [view.text for group in texts for view in group.views if view.line <= kept]
+        taken = {account for text in kept_texts for account in _IS_STAND_IN.findall(text)}
+        free = (each for each in map(stand_in, range(1, 10**6)) if each not in taken)
+        unclaimed = set(arns.values())
+        for account, arn in later:
+            if account not in stand_ins:
+                known = arns.get(arn, "")
+                stand_ins[account] = known if known in unclaimed else next(free)
+                unclaimed.discard(known)
+        return cls(stand_ins)
+
+    @classmethod
+    def of_request(cls, texts: Iterable[str]) -> Accounts:
+        """Return the account ids in the texts of one request, numbered in order of appearance.
+
+        Stand-ins count as account ids.
+        """
+        order: dict[str, None] = {}
+        for text in texts:
+            spans = [secret_span(found) for _, found in matches(text, ACCOUNTS)]
+            spans += [found.span() for found in _IS_STAND_IN.finditer(text)]
+            order |= dict.fromkeys(text[start:end] for start, end in sorted(spans))
+        return cls({account: stand_in(number) for number, account in enumerate(order, 1)})
 
     def __bool__(self) -> bool:
         return bool(self._all)
 
     def changes(self, text: str) -> list[Change]:
         """Return the changes that replace the account ids in a text with the stand-ins."""
-        return [(found.start(), found.end(), self._all[found[0]]) for found in self._pattern.finditer(text)]
+        return [(*found.span(), self._all[found[0]]) for found in self._pattern.finditer(text)]
 
     def number(self, value: int) -> int:
         """Return the stand-in of a number that is an account id; any other number is returned unchanged."""
-        return int(self.stand_ins.get(f"{value:0{_LENGTH}}", value)) if self and value > 0 else value
-
-
-def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
-    """Return the account ids in the texts of a recording, each with its stand-in.
-
-    The first `kept` lines may already contain stand-ins, which stay unchanged. If a later ARN differs from an ARN of
-    these lines only in its account id, this id gets the stand-in of that ARN. Each such stand-in is given only once.
-    """
-    stand_ins: dict[str, str] = {}
-    arns: dict[tuple[str, str], str] = {}
-    later: list[tuple[str, tuple[str, str]]] = []
-    for group in texts:
-        for view, account, arn in _found(group):
-            if view.line <= kept and _IS_STAND_IN.fullmatch(account):
-                stand_ins[account] = account
-                arns.setdefault(arn, account)
-            else:
-                later.append((account, arn))
-    kept_texts = [view.text for group in texts for view in group.views if view.line <= kept]
-    taken = {account for text in kept_texts for account in _IS_STAND_IN.findall(text)}
-    free = (each for each in map(stand_in, range(1, 10**6)) if each not in taken)
-    unclaimed = set(arns.values())
-    for account, arn in later:
-        if account not in stand_ins:
-            known = arns.get(arn, "")
-            stand_ins[account] = known if known in unclaimed else next(free)
-            unclaimed.discard(known)
-    return Accounts(stand_ins)
-
-
-def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
-    """Yield each account id in a group of texts: the view, the id, and the parts of the ARN before and after the id."""
-    for _, found in matches(group.searched, ACCOUNTS):
-        start, end = secret_span(found)
-        resource = _RESOURCE.match(group.searched, end)
-        before = group.searched[found.start() : start]
-        yield group.view_at(start), group.searched[start:end], (before, resource[0] if resource else "")
-
-
-def numbered(texts: Iterable[str]) -> Accounts:
-    """The account ids in the texts of one request, numbered in order of appearance. Stand-ins count as account ids."""
-    order: dict[str, None] = {}
-    for text in texts:
-        spans = (secret_span(found) for _, found in matches(text, ACCOUNTS))
-        places = {start: text[start:end] for start, end in spans}
-        places |= {found.start(): found[0] for found in _IS_STAND_IN.finditer(text)}
-        order |= dict.fromkeys(account for _, account in sorted(places.items()))
-    return Accounts({account: stand_in(number) for number, account in enumerate(order, 1)})
+        return int(self.stand_ins.get(f"{value:012}", value)) if value > 0 else value
 
 
 def _dashed(account: str) -> str:

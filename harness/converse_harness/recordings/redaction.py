@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,37 +19,21 @@ from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_array, is_object
-from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
-from converse_harness.recordings.encodings import GZIP, unpacked
+from converse_harness.recordings.decoding import LINE_OF_JSON, is_pair, levels, value_names, views_of
+from converse_harness.recordings.encodings import GZIP, STANDARD, unpacked
 from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
-from converse_harness.recordings.leaks import (
-    OWN_SECRET,
-    Accounts,
-    Leak,
-    accounts_of,
-    all_views,
-    leaks_in,
-    numbered,
-    streamed,
-)
+from converse_harness.recordings.leaks import OWN_SECRET, Accounts, Leak, all_views, leaks_in, streamed
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.recordings.spans import FindChanges, deep, masked, masking, masking_accounts, spread
 from converse_harness.secret_kinds import ACCOUNTS, KINDS
-from converse_harness.secrets import (
-    MASK,
-    cut_spans,
-    matches,
-    own_secrets,
-    own_spans,
-    secret_span,
-)
+from converse_harness.secrets import MASK, cut_spans, matches, own_secrets, own_spans, secret_span
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
-    | KINDS_OF_LINES["header"].keys.keys()
+    | {"bytes", *KINDS_OF_LINES["header"].keys}
 )
-"""The keys of lines whose values are never changed."""
+"""The keys of a line whose values `_Work` copies unchanged. (Pieces of bytes are changed beforehand, all together.)"""
 
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
@@ -64,13 +48,14 @@ class Redacted(NamedTuple):
     found: list[Leak]
 
     @property
-    def unexpected(self) -> Iterator[Leak]:
+    def unexpected(self) -> list[Leak]:
         """The secrets whose masking causes a warning."""
-        return (leak for leak in self.found if leak.kind not in _EXPECTED)
+        return [leak for leak in self.found if leak.kind not in _EXPECTED]
 
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
+"""The maximum number of nested encodings in which replacements are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +74,8 @@ class Redaction:
     replacements: Mapping[str | re.Pattern[str], str] = field(default_factory=dict[str | re.Pattern[str], str])
 
     def __post_init__(self) -> None:
-        for pattern, new in self.replacements.items():
-            _check(pattern, new)
+        for given, new in self.replacements.items():
+            _check(given, new)
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
@@ -104,18 +89,18 @@ class Redaction:
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
-        """Return the lines of a recording after all replacements; the first `kept` lines were already in the file.
+        """Return the lines of a recording after all replacements. The first `kept` lines are in the file already.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
         cannot be masked, for instance in a zip file, so the caller must search the lines again.
         """
         made = list(lines)
         if self.replacements:
-            made = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).lines(made)
+            made = _Work(tuple(starmap(_replacing, self.replacements.items()))).lines(made)
         texts = list(levels(all_views(made)))
-        accounts, leaks = accounts_of(texts, kept), leaks_in(texts, own)
+        accounts, leaks = Accounts.of_recording(texts, kept), leaks_in(texts, own)
         if accounts or leaks:
-            made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).lines(made)
+            made = _masking({leak.kind for leak in leaks}, own, accounts).lines(made)
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
@@ -128,27 +113,28 @@ class Redaction:
 
 
 def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> Any:
-    """Return a request as `Redaction.normalised` returns it; `own` contains the secrets of this process."""
+    """Return a request in a form for comparison: with all replacements made and its account ids numbered.
+
+    `own` contains the secrets of this process, which are masked too.
+    """
     if redaction.replacements:
-        request = _Work(accounts_of(()), tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
+        request = _Work(tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
     views = list(views_of(request, 0))
-    accounts = numbered(view.text for view in views)
-    found = {leak.kind for leak in leaks_in(levels(views), own)}
-    if not accounts and not found:
-        return request
-    return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
+    accounts = Accounts.of_request(view.text for view in views)
+    kinds = {leak.kind for leak in leaks_in(levels(views), own)}
+    return _masking(kinds, own, accounts).value(request) if accounts or kinds else request
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
-    """Return a function that returns the changes that replace a text, or each match of a pattern, by `new`."""
+    """Return a function for the changes in a text that replace a given text, or each match of a pattern, by `new`."""
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
-        return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
-    return lambda text: [(found.start(), found.end(), found.expand(new)) for found in pattern.finditer(text)]
+        return lambda text: [(*found.span(), new) for found in literal.finditer(text)]
+    return lambda text: [(*found.span(), found.expand(new)) for found in pattern.finditer(text)]
 
 
 def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
-    """Return the pattern and the replacement of a line of the ini file. Raises ReplyError for a line without both."""
+    """Return the pattern and the replacement in a line `pattern => replacement`. Raises ReplyError for other lines."""
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
         raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
@@ -165,15 +151,13 @@ def _check(given: Any, new: Any) -> None:
     """Raise ReplyError for a replacement that cannot be made."""
     if not isinstance(new, str):
         raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
-    if isinstance(given, str):
-        given, new = re.compile(re.escape(given)), ""
-    pattern: Any = given
-    if not isinstance(given, re.Pattern) or not isinstance(pattern.pattern, str):
+    pattern: Any = re.compile(re.escape(given)) if isinstance(given, str) else given
+    if not isinstance(given, str | re.Pattern) or not isinstance(pattern.pattern, str):
         raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
-    if pattern.search("") is not None:
+    if pattern.search(""):
         raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
     try:
-        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub(new, "")
+        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub("" if pattern is not given else new, "")
     except (re.error, IndexError) as error:
         raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
@@ -196,15 +180,15 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
     'AWS_ACCESS_KEY_ID is ***'
     """
-    kinds, values = _kinds_in(text, own), set[str]()
+    kinds = _kinds_in(text, own)
     cut = masked(cut_spans(text, own))
     if cut:
         text, kinds = "".join(spread([text], cut)), list(dict.fromkeys([*kinds, OWN_SECRET]))
     if not kinds:
         return Cleaned(text)
-    for find in (*_masks(kinds, own), masking_accounts):
-        values |= {text[start:end] for start, end, _ in deep(find, text)}
-    made = _Work(accounts_of(()), (*_masks(kinds, own), masking_accounts), named=True).text(text)
+    work = _masking(kinds, own)
+    values = {text[start:end] for find in work.finds for start, end, _ in deep(find, text)}
+    made = work.text(text)
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
@@ -221,23 +205,26 @@ def value_without_secrets(value: Any, own: Collection[str]) -> Any:
     >>> value_without_secrets({"key": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5"}, own=())
     {'key': 'KioqIGlzIG15IGtleQ=='}
     """
-    found = {leak.kind for leak in leaks_in(levels(views_of(value, 0)), own)}
-    if not found:
+    kinds = _kinds_in(value, own)
+    if not kinds:
         return value
-    made = _Work(accounts_of(()), (*_masks(found, own), masking_accounts), named=True).value(value)
-    return MASK if leaks_in(levels(views_of(made, 0)), own) else made
+    made = _masking(kinds, own).value(value)
+    return MASK if _kinds_in(made, own) else made
 
 
-def _kinds_in(text: str, own: Collection[str]) -> list[str]:
-    return list(dict.fromkeys(leak.kind for leak in leaks_in(levels([View(text, 0, ())]), own)))
+def _kinds_in(value: Any, own: Collection[str]) -> list[str]:
+    """Return the kinds of the secrets in a text or another JSON value, each kind once."""
+    return list(dict.fromkeys(leak.kind for leak in leaks_in(levels(views_of(value, 0)), own)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Makes the replacements in one pass over the lines of a recording."""
+    """Makes replacements in the lines of a recording, or in a single JSON value or text."""
 
-    accounts: Accounts
     finds: tuple[FindChanges, ...]
+    accounts: Accounts | None = None
+    """The accounts whose ids are replaced in JSON numbers. The ids in texts are replaced by one of the `finds`."""
+
     named: bool = False
     """Whether a value is searched as `name: value`, as `views_of` yields it, and also with its escapes decoded."""
 
@@ -252,50 +239,38 @@ class _Work:
                 for step in path[:-1]:
                     inner = inner[step]
                 inner[path[-1]] = text
-        return [without_contradiction(self._line(line)) for line in made]
+        return [without_contradiction({key: self._member(key, value) for key, value in line.items()}) for line in made]
 
-    def _line(self, line: Line) -> Line:
-        made: Line = {}
-        for key, value in line.items():
-            if key in _UNTOUCHED or key == "bytes":
-                made[key] = value
-            elif key in ("path", "query"):
-                made[key] = self._quoted(value)
-            elif key == "frame" or (key.endswith("Base64") and isinstance(value, str)):
-                made[key] = base64.b64encode(self._raw(base64.b64decode(value))).decode()
-            elif key == "contentBlockDelta" and is_object(value):
-                made[key] = {name: self.value(item, name, texts=name != "delta") for name, item in value.items()}
-            else:
-                made[key] = self.value(value, key)
-        return made
-
-    def _quoted(self, text: str) -> str:
-        """Make the replacements in a part of a URL, also in text that is percent-encoded."""
-        new, plain = self.text(text), self.text(unquote(text))
-        return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
+    def _member(self, key: str, value: Any) -> Any:
+        """Make the replacements in the value of one key of a line."""
+        if key in _UNTOUCHED:
+            return value
+        if key in ("path", "query"):
+            new, plain = self.text(value), self.text(unquote(value))
+            return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
+        if key == "frame" or (key.endswith("Base64") and isinstance(value, str)):
+            return base64.b64encode(self._raw(base64.b64decode(value))).decode()
+        if key == "contentBlockDelta" and is_object(value):
+            return {name: self.value(item, name, texts=name != "delta") for name, item in value.items()}
+        return self.value(value, key)
 
     def value(self, value: Any, name: str = "", *, texts: bool = True) -> Any:
         """Make the replacements in the keys and numbers of a JSON value, and in its texts if `texts` is true."""
         if isinstance(value, str):
-            return self._named(name, value) if texts else value
+            label = f"{name}: " if self.named and name else ""
+            before, new = self.pieces([label, value]) if texts else (label, value)
+            return new if before == label or new else MASK
         if is_object(value):
             names = value_names(value)
             return {self.text(key): self.value(item, names[key], texts=texts) for key, item in value.items()}
         if is_array(value):
-            if is_pair(value):
-                name = value[0]
+            name = value[0] if is_pair(value) else name
             return [self.value(item, name, texts=texts) for item in value]
-        return self.accounts.number(value) if type(value) is int else value
-
-    def _named(self, name: str, text: str) -> str:
-        if not self.named or not name:
-            return self.text(text)
-        before, new = self.pieces([f"{name}: ", text])
-        return new if before == f"{name}: " or new else MASK
+        return self.accounts.number(value) if self.accounts and type(value) is int else value
 
     def text(self, text: str, depth: int = _NESTED) -> str:
-        (new,) = self.pieces([text], depth)
-        return new
+        """Make the replacements in a text, also in encoded parts of the text, up to `depth` encodings deep."""
+        return self.pieces([text], depth)[0]
 
     def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
         """Make the replacements in one text that is split into pieces. A match may extend over several pieces."""
@@ -308,23 +283,22 @@ class _Work:
 
     def _run(self, run: str, depth: int) -> str:
         """Make the replacements in a run of characters that may be the base64 of a text, or of an image."""
-        urlsafe = "-" in run or "_" in run
         padded = run + "=" * (-len(run) % 4)
         try:
-            data = base64.b64decode(padded.translate(_STANDARD), validate=True)
+            data = base64.b64decode(padded.translate(STANDARD), validate=True)
         except ValueError:
             return run
         try:
-            new = self._packed(data, depth)
+            new = self._packed(data, depth, "strict")
         except ValueError:  # not UTF-8
             new = data if self.named else self._binary(data)
         if new == data:
             return run
-        encoded = (base64.urlsafe_b64encode if urlsafe else base64.b64encode)(new).decode()
+        encoded = base64.b64encode(new, b"-_" if "-" in run or "_" in run else b"+/").decode()
         return encoded if padded == run else encoded.rstrip("=")
 
     def _binary(self, data: bytes) -> bytes:
-        """Make only the replacements of secrets in binary data, because others may match there by chance."""
+        """Make the replacements that touch a secret in binary data; other matches in such data are accidental."""
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)
@@ -333,47 +307,37 @@ class _Work:
             text = "".join(spread([text], touching))
         return text.encode("latin-1", errors="backslashreplace")
 
-    def _packed(self, data: bytes, depth: int, errors: str = "strict") -> bytes:
-        """Make the replacements in the bytes of a text, or in gzip data of a text. Raises UnicodeDecodeError."""
-        if not data.startswith(GZIP):
-            return self.text(data.decode(errors=errors), depth).encode(errors=errors)
-        inner = b"".join(each for _, each in unpacked(data))
-        new = self.text(inner.decode(), depth).encode()
-        return data if new == inner else gzip.compress(new, mtime=0)
+    def _packed(self, data: bytes, depth: int = _NESTED, errors: str = "surrogateescape") -> bytes:
+        """Make the replacements in the bytes of a text, or in gzip data of a text.
+
+        `errors` states what happens to bytes that are not UTF-8: `strict` raises UnicodeDecodeError.
+        """
+        is_gzip = data.startswith(GZIP)
+        inner = b"".join(each for _, each in unpacked(data)) if is_gzip else data
+        new = self.text(inner.decode(errors=errors), depth).encode(errors=errors)
+        return data if new == inner else gzip.compress(new, mtime=0) if is_gzip else new
 
     def _raw(self, data: bytes) -> bytes:
         """Make the replacements in a frame and compute the frame's checksums again, or make them in any other bytes."""
         try:
             frame = decode(data)
         except DamagedData:
-            return self._bytes(data)
-        headers = tuple(
-            replace(header, value=self.text(header.value)) if isinstance(header.value, str) else header
-            for header in frame.headers
-        )
-        new = replace(frame, headers=headers, payload=self._bytes(frame.payload))
+            return self._packed(data)
+        headers = tuple(replace(header, value=self.value(header.value)) for header in frame.headers)
+        new = replace(frame, headers=headers, payload=self._packed(frame.payload))
         return data if new == frame else encode(new)
-
-    def _bytes(self, data: bytes) -> bytes:
-        try:
-            return self._packed(data, _NESTED, "surrogateescape")
-        except UnicodeDecodeError:
-            return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
         """Make the replacements in bytes that are not a whole frame. The given and the returned pieces are base64."""
-        came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
-        new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
-        return [base64.b64encode(each).decode() for each in new]
+        texts = self.pieces([base64.b64decode(piece).decode("latin-1") for piece in pieces])
+        return [base64.b64encode(each.encode("latin-1", errors="backslashreplace")).decode() for each in texts]
 
 
-_STANDARD: Final = str.maketrans("-_", "+/")
+def _masking(kinds: Collection[str], own: Collection[str], accounts: Accounts | None = None) -> _Work:
+    """Return an object that masks the secrets of the kinds with these names, and replaces the ids of the accounts.
 
-
-def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
-    """Yield the functions that find and mask the secrets of the kinds with these names."""
-    if OWN_SECRET in kinds:
-        yield lambda text: masked(own_spans(text, own))
-    for kind in _MASKED:
-        if kind.name in kinds:
-            yield partial(masking, kind)
+    Without `accounts`, all account ids are masked.
+    """
+    finds: list[FindChanges] = [lambda text: masked(own_spans(text, own))] if OWN_SECRET in kinds else []
+    finds += [partial(masking, kind) for kind in _MASKED if kind.name in kinds]
+    return _Work((*finds, masking_accounts if accounts is None else accounts.changes), accounts, named=True)

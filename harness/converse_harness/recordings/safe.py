@@ -14,6 +14,7 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.secrets import own_secrets
 
 _SHOWN: Final = 10
+"""The maximum number of secrets that a report lists."""
 
 _ADVICE: Final = (
     "Have it replaced (a line `pattern => replacement` under converse_redact in pytest's configuration, or "
@@ -27,13 +28,13 @@ _ENCODED: Final = (
     "image. Where the rule that is set does not reach the secret, one must match the encoded text as it stands in the "
     "request: `iVBORw0KGgo[A-Za-z0-9+/=]+ => aW1hZ2U=` replaces each PNG."
 )
-"""The advice for a secret in an encoded text."""
+"""The advice that is added for a secret in an encoded text."""
 
 
 class LeftOut(NamedTuple):
-    """An exchange that is not written to the file because of its `leaks` (secrets that cannot be masked).
+    """An exchange that is not written to the file, because it contains `leaks`: secrets that cannot be masked.
 
-    `number` counts from 0; `asked` is the operation or method.
+    `number` is the number of the exchange, from 0. `asked` is its operation or, without an operation, its HTTP method.
     """
 
     number: int
@@ -42,7 +43,7 @@ class LeftOut(NamedTuple):
 
 
 class SafeLines(NamedTuple):
-    """Lines without secrets. `masked` are the places of masked secrets; `left_out` are the exchanges not in `lines`."""
+    """Lines without secrets, the places of the secrets that are masked in them, and the exchanges that are left out."""
 
     lines: list[Line]
     masked: tuple[Leak, ...] = ()
@@ -50,10 +51,10 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
-    """The lines of a file without secrets. The first `kept` lines were written before, and are never left out."""
+    """Return the lines of a file without secrets. The first `kept` lines are in the file already and never left out."""
     own = own_secrets()
     redacted = redaction.redacted(lines, kept, own)
-    made, masked = redacted.lines, list(redacted.unexpected)
+    made, masked = redacted.lines, redacted.unexpected
     if not redacted.found and made == lines:
         return SafeLines(made)
     found = [leak for leak in scan(made, own) if leak.line > kept]
@@ -62,8 +63,8 @@ def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> Sa
         numbers = range(index + 1, index + 1 + len(exchange))
         leaks = tuple(leak for leak in found if leak.line in numbers)
         if leaks:
-            asked = str(exchange[0].get("operation") or exchange[0].get("method"))
-            left_out.append(LeftOut(number, asked, leaks))
+            asked = exchange[0].get("operation") or exchange[0].get("method")
+            left_out.append(LeftOut(number, str(asked), leaks))
             continue
         here = [replace(leak, line=leak.line + len(written) - index) for leak in masked if leak.line in numbers]
         call, *answer = with_faults(exchange)
@@ -76,10 +77,8 @@ def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> Sa
 
 def said_of_masked(masked: Sequence[Leak], where: object) -> str:
     """Return the report about masked secrets in the file `where`; empty if there are none."""
-    if not masked:
-        return ""
     listed = _listed([f"  {where}:{leak.line}: {leak}" for leak in masked])
-    return f"{where} has *** in the place of {_secrets(len(masked))}:\n{listed}"
+    return f"{where} has *** in the place of {_secrets(len(masked))}:\n{listed}" if masked else ""
 
 
 def said_of_left_out(safe: SafeLines, where: object) -> str:

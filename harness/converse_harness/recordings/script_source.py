@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.mismatch import summary
@@ -19,14 +18,12 @@ from converse_harness.secrets import mask
 
 _STEP: Final = 4
 
-_COUNTED: Final = "CountTokens"
 
+class ScriptSource(NamedTuple):
+    """The source of `converse.script(...)`, and the number of recorded answers in this source (`replies`).
 
-@dataclass(frozen=True, slots=True)
-class ScriptSource:
-    """The source of `converse.script(...)`. `names` are the names that it needs from `converse_harness`.
-
-    `left_out` contains, for each exchange that no reply can answer, a sentence with the reason.
+    `names` are the names that the source needs from `converse_harness`. `left_out` contains a sentence for each
+    exchange that no reply can answer; the sentence states the reason.
     """
 
     text: str
@@ -45,14 +42,14 @@ def script_source(
     made: list[Calls] = []
     left_out: list[str] = []
     for exchange in exchanges:
-        calls = spelled(exchange, short=short)
+        calls = spelled(exchange, short=short) or ()
         try:
-            source = None if calls is None else chain_source(calls)
+            is_writable = bool(chain_source(calls))
         except Unwritable:
-            source = None
-        if calls is not None and source is not None:
+            is_writable = False
+        if is_writable:
             made.append(calls)
-        elif exchange.operation != _COUNTED:  # a fake answers CountTokens without a script
+        elif exchange.operation != "CountTokens":  # a fake answers CountTokens without a script
             left_out.append(_why_not(exchange))
     replies: list[Calls] = []
     for calls, several in groupby(made):
@@ -83,11 +80,10 @@ def _why_not(exchange: RecordedExchange) -> str:
 def function_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, name: str, width: int) -> str:
     """Return the source of a test function with this script, a place for the code under test, and an assertion."""
     lines = [f"def {name}(converse):\n", script.text]
-    lines += [_comment(f"Left out: {each}", width) for each in script.left_out]
-    lines.append(_comment("Call the code under test here. When this was recorded, it asked:", width))
-    lines += [
-        _comment(f"  {exchange.call['call']}. {mask(summary(asked_in(exchange)))}", width) for exchange in exchanges
-    ]
+    comments = [f"Left out: {each}" for each in script.left_out]
+    comments.append("Call the code under test here. When this was recorded, it asked:")
+    comments += [f"  {exchange.call['call']}. {mask(summary(asked_in(exchange)))}" for exchange in exchanges]
+    lines += [_comment(each, width) for each in comments]
     asked = sum(exchange.operation in ("Converse", "ConverseStream") for exchange in exchanges)
     lines.append(f"    assert len(converse.calls) == {asked}\n")
     return "".join(lines)

@@ -1,14 +1,17 @@
-"""Compare a recorded answer with a reply: extract the parts that a client receives, without random values."""
+"""Compare a recorded answer with a reply, by the parts of both that a client receives, without random values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object, mapped, parsed_json
+from converse_harness.json_values import is_object, mapped, parsed_json
 from converse_harness.recordings.lines import body_bytes
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.reply import Reply
@@ -22,7 +25,7 @@ _WAITS: Final = ("retry-after", "retry-after-ms")
 """The headers with which an error asks a client to wait."""
 
 _NO_REQUEST: Final = b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}'
-"""The request used for a reply if the recording has no valid request."""
+"""The request that is used to compute a reply's response if the recording has no valid request."""
 
 
 class Sent(NamedTuple):
@@ -47,8 +50,8 @@ def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
     data = b"".join(chunk.data for chunk in response.chunks)
     ending: list[str] = [] if response.broken is None else [response.broken]
     if headers.get("content-type") == _STREAM:
-        content = list(_events(data, ending))
-        content = [*_joined(content)] if whole else content
+        events = _events(data, ending)
+        content = list(_joined(events) if whole else events)
     elif ending:
         content = []  # a client discards an incomplete body
     else:
@@ -63,14 +66,14 @@ def answer_of(reply: Reply, exchange: RecordedExchange) -> HttpResponse:
 
     Raises ReplyError for a reply that cannot answer this operation.
     """
-    body = body_bytes("request", exchange.call)
+    body = body_bytes("request", exchange.call) if "messages" in exchange.request else None
     action = "converse-stream" if exchange.operation == "ConverseStream" else "converse"
     target = f"/model/{quote(exchange.model_id or '-', safe='')}/{action}"
-    if body is not None and "messages" in exchange.request:
-        made = Endpoint(reply, rules="off", history="off").exchange(Request("POST", target, (), body))
-        if not made.call.malformed:
-            return made.response
-    return Endpoint(reply, rules="off", history="off").exchange(Request("POST", target, (), _NO_REQUEST)).response
+    request = Request("POST", target, (), body or _NO_REQUEST)
+    made = Endpoint(reply, rules="off", history="off").exchange(request)
+    if made.call.malformed:
+        made = Endpoint(reply, rules="off", history="off").exchange(replace(request, body=_NO_REQUEST))
+    return made.response
 
 
 def _events(data: bytes, ending: list[str]) -> Iterator[Any]:
@@ -86,41 +89,32 @@ def _events(data: bytes, ending: list[str]) -> Iterator[Any]:
 
 
 def _joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the events with consecutive deltas of one block and one kind joined into one delta."""
-    pending: tuple[str, dict[str, Any]] | None = None
-    for event in events:
-        found = _delta(event)
-        if found is not None and pending is not None and found[0] == pending[0]:
-            pending[1]["text"] += found[1]["text"]
-            continue
-        if pending is not None and pending[1]["text"]:
-            yield pending[1]
-        pending = found
-        if found is None:
-            yield event
-    if pending is not None and pending[1]["text"]:
-        yield pending[1]
+    """Yield the events; consecutive deltas of one block and one kind are joined, as an object with their whole text."""
+    for (index, kind), deltas in groupby(map(text_delta, events), itemgetter(0, 1)):
+        contents = [content for _, _, content in deltas]
+        if not kind:
+            yield from contents
+        elif text := "".join(contents):
+            yield {"index": index, "kind": kind, "text": text}
 
 
-def _delta(event: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return the block and the kind of a delta of text, and its text; None for any other event."""
+def text_delta(event: dict[str, Any]) -> tuple[int, str, Any]:
+    """Return the block index, the kind and the text of a delta of text; for any other event 0, "" and the event."""
     match event:
         case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"text": str(text), **rest}}} if not rest:
-            kind = "text"
+            return index, "text", text
         case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"toolUse": {"input": str(text)}}}}:
-            kind = "input"
+            return index, "input", text
         case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"reasoningContent": {"text": str(text)}}}}:
-            kind = "reasoning"
+            return index, "reasoning", text
         case _:
-            return None
-    return f"{index} {kind}", {"index": index, "kind": kind, "text": text}
+            return 0, "", event
 
 
 def _without_chance(value: Any, *, whole: bool) -> Any:
+    """Return an event, a joined delta or a body without the members whose values differ from call to call."""
     if is_object(value) and value.get("kind") == "input":
         return {**value, "text": parsed_json(value["text"], value["text"])}
-    if not (is_object(value) or is_array(value)):
-        return value
     hidden = {"latencyMs", "usage", "toolUseId"} if whole else {"latencyMs"}
     if is_object(value):
         value = {

@@ -73,15 +73,14 @@ def chain_source(
     'reply.text("hi").times(2)'
     """
     names = [f"{'.' if number else prefix}{name}" for number, (name, *_) in enumerate(calls)]
-    flat = "".join(f"{name}({', '.join(_flat_arguments(call))})" for name, call in zip(names, calls, strict=True))
-    if indent + _columns(flat) + after <= width:
-        return flat
-    apart = len(calls) >= _FLUENT
+    arguments = [", ".join(label + _flat(value) for label, value in _arguments(call)) for call in calls]
+    flat = [f"{name}({each})" for name, each in zip(names, arguments, strict=True)]
+    if indent + _columns("".join(flat)) + after <= width:
+        return "".join(flat)
     made, column = "", indent
-    for name, call in zip(names, calls, strict=True):
-        if apart and made:
+    for name, call, one_line in zip(names, calls, flat, strict=True):
+        if made and len(calls) >= _FLUENT:
             made, column = f"{made}\n{' ' * indent}", indent
-        one_line = f"{name}({', '.join(_flat_arguments(call))})"
         if (made and column + _columns(one_line) + after <= width) or one_line.endswith("()"):
             made, column = made + one_line, column + _columns(one_line)
         else:
@@ -109,10 +108,6 @@ def _arguments(call: Call) -> Iterator[tuple[str, object]]:
         yield f"{name}=", value
 
 
-def _flat_arguments(call: Call) -> list[str]:
-    return [label + _flat(value) for label, value in _arguments(call)]
-
-
 def _flat(value: object) -> str:
     match value:
         case str():
@@ -132,9 +127,6 @@ def _flat(value: object) -> str:
             raise Unwritable(f"{type(value).__name__} has no source")
 
 
-_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
 def _quoted(text: str, prefix: str = "") -> str:
     """Return a literal in double quotes, or in single quotes if these need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
@@ -145,12 +137,9 @@ def _quoted(text: str, prefix: str = "") -> str:
 def _escaped(character: str, quote: str, *, is_bytes: bool) -> str:
     if character == quote:
         return f"\\{quote}"
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    number = ord(character)
-    if " " <= character <= "~" or (character.isprintable() and not is_bytes):
+    if character != "\\" and (" " <= character <= "~" or (character.isprintable() and not is_bytes)):
         return character
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return character.encode("unicode_escape").decode()
 
 
 _CUT: Final = re.compile(r"[^\s]*\s*\n|[^\s]*[^\S\n]*|\s+")
@@ -161,19 +150,17 @@ def _parts(text: str, room: int) -> list[str]:
     """Cut a text after line ends or spaces into parts whose literals have at most `room` columns."""
     if _columns(_quoted(text)) - 2 <= room:
         return [text]
-    parts: list[str] = []
-    part, column = "", 0
-    for word in (found[0] for found in _CUT.finditer(text) if found[0]):
+    parts, column = [""], 0
+    for word in filter(None, _CUT.findall(text)):
         widths = [*map(_width_in_literal, word)]
-        if part and (part.endswith("\n") or column + sum(widths) > room):
-            parts.append(part)
-            part, column = "", 0
+        if parts[-1].endswith("\n") or (parts[-1] and column + sum(widths) > room):
+            parts, column = [*parts, ""], 0
         for character, width in zip(word, widths, strict=True):  # a word may be longer than a line
-            if part and column + width > room:
-                parts.append(part)
-                part, column = "", 0
-            part, column = part + character, column + width
-    return [*parts, part]
+            if parts[-1] and column + width > room:
+                parts, column = [*parts, ""], 0
+            parts[-1] += character
+            column += width
+    return parts
 
 
 def _width_in_literal(character: str) -> int:

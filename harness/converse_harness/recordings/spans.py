@@ -1,4 +1,4 @@
-"""Find changes of parts of a text, also in escaped text, and apply them to a text that is split into pieces."""
+"""Find the changes to make in a text, also in its escaped parts, and apply changes to a text split into pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ FindChanges = Callable[[str], list[Change]]
 
 
 def deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
-    """Find changes in a text, also in parts with escaped or percent-encoded characters or HTML entities."""
+    """Return the changes that `find` returns for a text, and for the text without escapes, `%20` and HTML entities.
+
+    Escapes within escapes are decoded, too, up to `depth` times. All positions are positions in the given text.
+    """
     changes = find(text)
     for inner, starts in undone(text) if depth else ():
         for start, end, new in deep(find, inner, depth - 1):
@@ -32,37 +35,31 @@ def spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
     """
     at = 0
     for piece in pieces:
-        end = at + len(piece)
-        made: list[str] = []
-        done = at
+        end, done, made = at + len(piece), at, ""
         for start, stop, new in changes:
-            if stop <= at or start >= end:
-                continue
-            made.append(piece[done - at : max(start, at) - at])
-            if len(new) == stop - start:
-                made.append(new[max(at - start, 0) : end - start])
-            elif start >= at:
-                made.append(new)
-            done = min(stop, end)
-        made.append(piece[done - at :])
-        yield "".join(made)
+            if stop > at and start < end:
+                made += piece[done - at : max(start, at) - at]
+                if len(new) == stop - start:
+                    made += new[max(at - start, 0) : end - start]
+                elif start >= at:
+                    made += new
+                done = min(stop, end)
+        yield made + piece[done - at :]
         at = end
 
 
 def masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
     """Return the changes that mask these spans. Overlapping spans are masked as one span."""
-    merged: list[tuple[int, int]] = []
+    made: list[Change] = []
     for start, end in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return [(start, end, MASK) for start, end in merged]
+        before, last, _ = made.pop() if made and start < made[-1][1] else (start, end, MASK)
+        made.append((before, max(end, last), MASK))
+    return made
 
 
 def masking(kind: SecretKind, text: str) -> list[Change]:
-    """Return the changes that mask the secrets of a kind."""
-    return [(start, end, MASK) for start, end in secret_spans(kind, text)]
+    """Return the changes that mask the secrets of a kind in a text."""
+    return masked(secret_spans(kind, text))
 
 
 def masking_accounts(text: str) -> list[Change]:

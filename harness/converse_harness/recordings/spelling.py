@@ -1,8 +1,8 @@
 """Find the shortest calls of `reply` that reproduce a recorded answer.
 
-A spelling is a sequence of calls. Each spelling is tested: a fake with this script answers the recorded request. The
-first spelling with which a client receives an equal answer is the result. So a new helper of `reply` needs only a row
-in one of the tables; the test proves whether it fits.
+A spelling is a sequence of calls. Each possible spelling is tried, the shortest first: a fake with this script answers
+the recorded request. The first spelling with which a client receives an equal answer is the result. So a new helper of
+`reply` needs only a row in one of the tables here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from typing import Any, Final
 from converse_harness import bedrock, faults, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.errors import ConverseHarnessError, StreamOrderError
-from converse_harness.json_values import is_object, object_of, objects_of, parsed_json
+from converse_harness.json_values import is_object, member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.lines import body_bytes, event_as_sent
 from converse_harness.recordings.replies import RecordedExchange, message_of, reply_of
-from converse_harness.recordings.sent import Sent, answer_of, same, sent
+from converse_harness.recordings.sent import Sent, answer_of, same, sent, text_delta
 from converse_harness.recordings.source import Call
 from converse_harness.reply.body import MessageBody
-from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -45,28 +44,21 @@ def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
         return None
     wanted = sent(recorded.response, whole=short)
     for calls in _candidates(exchange, wanted, short=short):
-        made = _made(calls)
-        if made is not None and _fits(made, exchange, wanted, short=short, partial=recorded.partial):
+        try:
+            made = sent(answer_of(_made(calls), exchange), whole=short)
+        except (AttributeError, ConverseHarnessError, TypeError, ValueError):
+            continue  # `reply` lacks a function or refuses an argument, or the reply cannot answer this operation
+        if same(wanted, made, partial=recorded.partial):
             return calls
     return None
 
 
-def _made(calls: Calls) -> Reply | None:
-    """Return the reply that the calls create; None if the calls raise an error, or if `reply` lacks the function."""
+def _made(calls: Calls) -> Any:
+    """Return the result of calls of functions of `reply`, and of methods of this result."""
     made: Any = reply
-    try:
-        for name, arguments, options in calls:
-            made = getattr(made, name)(*arguments, **options)
-    except (AttributeError, ConverseHarnessError, TypeError, ValueError):
-        return None
-    return made if isinstance(made, Reply) else None
-
-
-def _fits(made: Reply, exchange: RecordedExchange, wanted: Sent, *, short: bool, partial: bool) -> bool:
-    try:
-        return same(wanted, sent(answer_of(made, exchange), whole=short), partial=partial)
-    except ConverseHarnessError:
-        return False
+    for name, arguments, options in calls:
+        made = getattr(made, name)(*arguments, **options)
+    return made
 
 
 def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Iterator[Calls]:
@@ -79,8 +71,8 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
         members = object_of(parsed_json(body_bytes("body", head) or b""))
         body = message_of(members) if "output" in members and not wanted.ending else None
         if isinstance(body, MessageBody):
-            for call in _messages(_Message.of_body(body), short=short):
-                yield (call,)
+            message = _Message(tuple(body.content), body.stop_reason, options=_options(body.options))
+            yield from ((call,) for call in _messages(message, short=short))
         else:
             yield from _with_ends((("text", ("...",), {}),), wanted, None, illegal=True)
     else:
@@ -100,12 +92,8 @@ class _Message:
     pieces: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    @classmethod
-    def of_body(cls, body: MessageBody) -> _Message:
-        return cls(tuple(body.content), body.stop_reason, options=_options(body.options))
-
     def arguments(self, usual: str) -> dict[str, Any]:
-        """The keyword arguments that all helpers have; `usual` is the default stop reason, which needs no argument."""
+        """Return the keyword arguments that all helpers have. The default stop reason, `usual`, needs no argument."""
         stop = {} if self.stop_reason == usual else {"stop_reason": self.stop_reason}
         return {**stop, **self.options}
 
@@ -132,8 +120,9 @@ def _text(message: _Message) -> Iterator[Call]:
     if len(message.content) != 1 or [*message.content[0]] != ["text"]:
         return
     text: str = message.content[0]["text"]
-    if not message.pieces and _is_json(text):
-        yield "json", (json.loads(text),), message.arguments("end_turn")
+    value = parsed_json(text)
+    if not message.pieces and isinstance(value, dict | list) and json.dumps(value, ensure_ascii=False) == text:
+        yield "json", (value,), message.arguments("end_turn")
     yield "text", (text,), {**message.of_one_block(), **message.arguments("end_turn")}
 
 
@@ -168,18 +157,14 @@ def _cited(message: _Message) -> Iterator[Call]:
 
 def _reasoning(message: _Message) -> Iterator[Call]:
     first, *others = message.content or ({},)
-    said = object_of(object_of(first.get("reasoningContent")).get("reasoningText"))
-    if "text" in said and [*map(list, others)] in ([], [["text"]]) and not message.pieces:
-        then = tuple(block["text"] for block in others)
-        yield (
-            "reasoning",
-            (said["text"], *then),
-            {"signature": said.get("signature", False), **message.arguments("end_turn")},
-        )
+    reasoning = object_of(member_of(first, "reasoningContent", "reasoningText"))
+    if "text" in reasoning and [*map(list, others)] in ([], [["text"]]) and not message.pieces:
+        options = {"signature": reasoning.get("signature", False), **message.arguments("end_turn")}
+        yield "reasoning", (reasoning["text"], *(block["text"] for block in others)), options
 
 
 def _message(message: _Message) -> Iterator[Call]:
-    pieces = {"pieces": dict(message.pieces)} if message.pieces else {}
+    pieces = {"pieces": message.pieces} if message.pieces else {}
     options = {**pieces, **message.arguments(default_stop_reason(message.content))}
     yield "message", message.content, options
     yield "message", message.content, {**options, "strict": False}
@@ -205,29 +190,18 @@ def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
 
 
 def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any]:
-    """Return a block. In a tool use, the name comes first, and if `short` is true, the id is left out."""
+    """Return a content block. In a tool use, the name comes first; if `short` is true, the id is left out."""
     tool = object_of(block.get("toolUse"))
     if not tool.keys() >= {"name", "input"}:
         return block
     hidden = {"toolUseId": None, "type": "tool_use"} if short else {}
-    left = {key: tool[key] for key in sorted(tool, key=_place) if hidden.get(key, "") not in (None, tool[key])}
+    ordered = {key: tool[key] for key in (*_TOOL, *tool) if key in tool}
+    left = {key: value for key, value in ordered.items() if hidden.get(key, "") not in (None, value)}
     return {**block, "toolUse": left}
 
 
 _TOOL: Final = ("name", "toolUseId", "type")
 """The members of a tool use that are written before its input."""
-
-
-def _place(member: str) -> int:
-    return _TOOL.index(member) if member in _TOOL else len(_TOOL)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        value = json.loads(text)
-        return isinstance(value, dict | list) and json.dumps(value, ensure_ascii=False) == text
-    except (RecursionError, ValueError):
-        return False
 
 
 # Streams.
@@ -276,16 +250,16 @@ def _completed(events: Sequence[Event]) -> list[Event]:
     if names[-1] in ("contentBlockStart", "contentBlockDelta"):
         made.append({"contentBlockStop": {"contentBlockIndex": index}})
     if "messageStop" not in names:
-        uses = any("toolUse" in object_of(object_of(event.get("contentBlockStart")).get("start")) for event in made)
+        uses = any("toolUse" in object_of(member_of(event, "contentBlockStart", "start")) for event in made)
         stop = {"messageStop": {"stopReason": "tool_use" if uses else "end_turn"}}
         made.insert(len(made) - ("metadata" in names), stop)
     if "metadata" not in names:
-        usage = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
-        made.append({"metadata": {"usage": usage, "metrics": {"latencyMs": 0}}})
+        made.append({"metadata": {"usage": _NO_USAGE, "metrics": {"latencyMs": 0}}})
     return made
 
 
-_FIGURES: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+_NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+"""The token usage that `_completed` adds, for which a message needs no argument."""
 
 
 def _message_of(events: Sequence[Event]) -> _Message | None:
@@ -297,28 +271,16 @@ def _message_of(events: Sequence[Event]) -> _Message | None:
     if not whole.message["content"]:
         return None
     metadata: dict[str, Any] = {}
+    pieces: dict[int, list[str]] = {}
     for event in events:
         metadata |= object_of(event.get("metadata"))
-    if metadata.get("usage") == _FIGURES:
+        index, delta_kind, text = text_delta(event)
+        if delta_kind:
+            pieces.setdefault(index, []).append(text)
+    if metadata.get("usage") == _NO_USAGE:
         del metadata["usage"]
     if whole.additional is not None:
         metadata["additionalModelResponseFields"] = whole.additional
-    pieces: dict[int, list[str]] = {}
-    for event in events:
-        match event:
-            case {"contentBlockDelta": {"contentBlockIndex": int(index), "delta": {"text": str(piece)}}}:
-                pieces.setdefault(index, []).append(piece)
-            case {"contentBlockDelta": {"contentBlockIndex": int(index), "delta": {"toolUse": {"input": str(piece)}}}}:
-                pieces.setdefault(index, []).append(piece)
-            case {
-                "contentBlockDelta": {
-                    "contentBlockIndex": int(index),
-                    "delta": {"reasoningContent": {"text": str(piece)}},
-                }
-            }:
-                pieces.setdefault(index, []).append(piece)
-            case _:
-                pass
     return _Message(tuple(whole.message["content"]), whole.stop_reason, pieces, _options(metadata))
 
 
@@ -352,18 +314,16 @@ _NAMED: Final[Mapping[str, str]] = {
 def _errors(wanted: Sent) -> Iterator[Calls]:
     (body,) = wanted.content
     members = object_of(body)
-    retry: Calls = ()
-    if any(wanted.waits):
-        seconds, milliseconds = wanted.waits
-        given = {"seconds": seconds, "ms": milliseconds}
-        retry = (("retry_after", (), {name: int(each) for name, each in given.items() if each and each.isdigit()}),)
+    waits = zip(("seconds", "ms"), wanted.waits, strict=True)
+    retry = {name: int(wait) for name, wait in waits if wait and wait.isdigit()}
+    then: Calls = (("retry_after", (), retry),) if retry else ()
     message = members.get("message")
     more = {name: value for name, value in members.items() if name != "message"}
-    yield from ((call, *retry) for call in _USUAL)
+    yield from ((call, *then) for call in _USUAL)
     if wanted.error in _NAMED and not more:
-        yield ((_NAMED[wanted.error], (message,), {}), *retry)
+        yield ((_NAMED[wanted.error], (message,), {}), *then)
     known = bedrock.all_errors()
     names = [wanted.error] if wanted.error else [name for name in known if known[name].status == wanted.status]
     for name in names:
         for status in ({}, {"status": wanted.status}):
-            yield (("error", (name, message), {**status, **more}), *retry)
+            yield (("error", (name, message), {**status, **more}), *then)

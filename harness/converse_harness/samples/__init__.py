@@ -45,7 +45,13 @@ def sample(name: str) -> Any:
     from converse_harness.samples.objects import OBJECTS, fresh
     from converse_harness.samples.values import VALUES
 
-    name = _full_name(name)
+    if name not in SAMPLES:
+        found = [each for each in SAMPLES if each.rpartition(".")[2] == name]
+        if len(found) > 1:
+            raise UnknownSample(f"{name!r} is the name of several samples: {', '.join(found)}. Write one of these.")
+        if not found:
+            raise UnknownSample(_unknown("sample", name, SAMPLES))
+        (name,) = found
     return OBJECTS[name]() if name in OBJECTS else fresh(VALUES[name])
 
 
@@ -63,7 +69,7 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """Return one value for each variant of a type in the installed botocore's model: path in the model -> a new value.
+    """Return a new value for each variant of a type in the installed botocore's model, by its path in the model.
 
     `name` is the fixture's name without `converse_each_`. Raises UnknownSample for an unknown name.
 
@@ -76,17 +82,6 @@ def variants(name: str) -> dict[str, Any]:
     from converse_harness.samples.values import variants_of
 
     return {path: fresh(value) for path, value in variants_of(name)}
-
-
-def _full_name(name: str) -> str:
-    if name in SAMPLES:
-        return name
-    found = [each for each in SAMPLES if each.rpartition(".")[2] == name]
-    if len(found) > 1:
-        raise UnknownSample(f"{name!r} is the name of several samples: {', '.join(found)}. Write one of these.")
-    if not found:
-        raise UnknownSample(_unknown("sample", name, SAMPLES))
-    return found[0]
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:

@@ -14,7 +14,6 @@ ID: Final = "tooluse_8Kf2mXq0RtWvY3hNcLbP5A"
 TRAVELLER: Final = "Judith Foster"
 LOOK_FIRST: Final = "Let me look at the forecast for Zürich."
 _QUESTION: Final = "What should I pack for two days in Zürich?"
-_ANSWER: Final = "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."
 
 SCHEMA: Final = {
     "type": "object",
@@ -29,18 +28,18 @@ SPEC: Final = {
     "description": "Get the weather forecast for a city.",
     "inputSchema": {"json": SCHEMA},
 }
-STRICT_SPEC: Final = {**SPEC, "inputSchema": {"json": {**SCHEMA, "additionalProperties": False}}, "strict": True}
 TOOL_CONFIG: Final[Mapping[str, Any]] = {"tools": [{"toolSpec": SPEC}], "toolChoice": {"auto": {}}}
 REFERENCE: Final = {"tool": {"type": "tool_reference", "name": NAME}}
 """A reference to a tool that is added or removed during the conversation."""
 
 START_TOOL_USE: Final = {"toolUseId": ID, "name": NAME}
 TOOL_USE: Final = {**START_TOOL_USE, "input": {"city": "Zürich", "days": 2}}
-_FORECAST: Final = {
-    "city": "Zürich",
-    "forecast": [{"day": "Saturday", "high": 12, "sky": "rain"}, {"day": "Sunday", "high": 17, "sky": "sunny"}],
+RESULT_CONTENT: Final = {
+    "json": {
+        "city": "Zürich",
+        "forecast": [{"day": "Saturday", "high": 12, "sky": "rain"}, {"day": "Sunday", "high": 17, "sky": "sunny"}],
+    }
 }
-RESULT_CONTENT: Final = {"json": _FORECAST}
 RESULT: Final = {"toolUseId": ID, "content": [RESULT_CONTENT], "status": "success"}
 
 QUESTION: Final = {"role": "user", "content": [{"text": _QUESTION}]}
@@ -51,7 +50,10 @@ MESSAGES: Final = [
     QUESTION,
     MESSAGE,
     {"role": "user", "content": [{"toolResult": RESULT}]},
-    {"role": "assistant", "content": [{"text": _ANSWER}]},
+    {
+        "role": "assistant",
+        "content": [{"text": "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."}],
+    },
 ]
 SYSTEM: Final = {"text": "You help travellers. Look at the forecast before you tell them what to pack."}
 GUARD_TEXT: Final = {"text": _QUESTION, "qualifiers": ["query"]}
@@ -89,20 +91,12 @@ def png(rows: Sequence[bytes]) -> bytes:
     pixels = zlib.compress(b"".join(b"\0" + row for row in rows))
     chunks: Mapping[bytes, bytes] = {b"IHDR": header, b"IDAT": pixels, b"IEND": b""}
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        struct.pack(f">I4s{len(data)}sI", len(data), kind, data, zlib.crc32(kind + data))
         for kind, data in chunks.items()
     )
 
 
-WAV: Final = (
-    b"RIFF"
-    + struct.pack("<I", 36 + 160)
-    + b"WAVEfmt "
-    + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16)
-    + b"data"
-    + struct.pack("<I", 160)
-    + bytes(160)
-)
+WAV: Final = struct.pack("<4sI8sIHHIIHH4sI160x", b"RIFF", 196, b"WAVEfmt ", 16, 1, 1, 8000, 16000, 2, 16, b"data", 160)
 """10 ms of silence: 8 kHz, 16 bit, one channel."""
 
 _MP4: Final = b"\0\0\0\x1cftypisom\0\0\x02\0isomiso2mp41\0\0\0\x08free\0\0\0\x08mdat"

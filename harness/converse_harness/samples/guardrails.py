@@ -43,7 +43,7 @@ PII: Final[Mapping[str, str]] = {
     "US_SOCIAL_SECURITY_NUMBER": "987-65-4325",  # reserved for advertisements
     "VEHICLE_IDENTIFICATION_NUMBER": "1P32GEL97UK936896",
 }
-"""Kind of personal data (AWS enum GuardrailPiiEntityType) -> a made-up value in the correct format.
+"""Maps each kind of personal data (AWS enum GuardrailPiiEntityType) to a made-up value in the correct format.
 
 Numbers are from ranges reserved for documentation, tests or advertising, if such a range exists; check digits are
 correct.

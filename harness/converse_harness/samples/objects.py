@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import mapped
 from converse_harness.samples import content
 from converse_harness.stream.chunk import chunk
 from converse_harness.types import exceptions, memory, session
 from converse_harness.types.tools import FunctionTool, ToolContext, run_tools
 
-_STORE: Final = "travellers"
-_ABOUT: Final = "What travellers told us"
+STORE: Final = "travellers"
+ABOUT: Final = "What travellers told us"
 _TIMES: Final[Mapping[str, Any]] = {
     "created_at": "2026-03-13T09:24:07.513204+00:00",
     "updated_at": "2026-03-13T09:24:11.038815+00:00",
@@ -24,9 +24,7 @@ def fresh(value: Any) -> Any:
 
     No two places in the copy share an object, so a change in one place does not change another place.
     """
-    if is_object(value):
-        return {name: fresh(each) for name, each in value.items()}
-    return [fresh(each) for each in value] if is_array(value) else value
+    return mapped(value, lambda _, each: fresh(each))
 
 
 def _get_weather(tool_use: Any, **kwargs: Any) -> Any:
@@ -43,20 +41,11 @@ def _context() -> Any:
 
 
 def _entry() -> memory.MemoryEntry:
-    return memory.MemoryEntry(f"{content.TRAVELLER} travels with one bag.", store_name=_STORE, metadata={"score": 0.87})
+    return memory.MemoryEntry(f"{content.TRAVELLER} travels with one bag.", store_name=STORE, metadata={"score": 0.87})
 
 
 def _store() -> memory.InMemoryStore:
-    return memory.InMemoryStore(name=_STORE, description=_ABOUT, max_search_results=5, entries=[_entry()])
-
-
-def _agent() -> session.SessionAgent:
-    return session.SessionAgent(
-        agent_id="travel",
-        state={"traveller": content.TRAVELLER},
-        conversation_manager_state={"__name__": "SlidingWindowConversationManager", "removed_message_count": 0},
-        **_TIMES,
-    )
+    return memory.InMemoryStore(name=STORE, description=ABOUT, max_search_results=5, entries=[_entry()])
 
 
 WITH_BYTES: Final = {"role": "user", "content": [{"text": "What is this?"}, {"image": content.IMAGE}]}
@@ -66,14 +55,11 @@ INJECTION: Final = {
     "query": memory.last_user_text,
     "format": memory.as_list,
 }
-STORE_CONFIG: Final = {"name": _STORE, "description": _ABOUT, "max_search_results": 5, "writable": True}
-SEARCH_STORES: Final = {"max_search_results": 3, "stores": [_STORE]}
-ADD_OPTIONS: Final = {"metadata": {"source": "chat"}, "stores": [_STORE]}
 SEARCH_TOOL: Final = {"name": "recall", "description": "Look up what the traveller told us before."}
 ADD_TOOL: Final = {
     "name": "remember",
     "description": "Keep what the traveller told us.",
-    "stores": [_STORE],
+    "stores": [STORE],
     "wait_for_writes": True,
 }
 
@@ -101,7 +87,12 @@ OBJECTS: Final[Mapping[str, Callable[[], Any]]] = {
     "session.Session": lambda: session.Session(
         "07d11351-698e-4e18-bb16-229a2e77d2ae", session.SessionType.AGENT, **_TIMES
     ),
-    "session.SessionAgent": _agent,
+    "session.SessionAgent": lambda: session.SessionAgent(
+        agent_id="travel",
+        state={"traveller": content.TRAVELLER},
+        conversation_manager_state={"__name__": "SlidingWindowConversationManager", "removed_message_count": 0},
+        **_TIMES,
+    ),
     "session.SessionMessage": lambda: session.SessionMessage(fresh(content.MESSAGE), 1, **_TIMES),
     "session.decode_bytes_values": lambda: session.encode_bytes_values(WITH_BYTES),
     "memory.MemoryEntry": _entry,
@@ -116,4 +107,4 @@ OBJECTS: Final[Mapping[str, Callable[[], Any]]] = {
     "memory.InjectionQueryContext": lambda: memory.InjectionQueryContext(fresh(content.MESSAGES)),
     "memory.InjectionFormatContext": lambda: memory.InjectionFormatContext([_entry()]),
 }
-"""Name in `table.SAMPLES` -> a function that creates a new value."""
+"""Maps names in `table.SAMPLES` to functions that create a new value."""

@@ -165,7 +165,10 @@ memory.InjectionQueryCallback | converse_injection_query_callback | Makes a quer
 memory.InjectionFormatContext | converse_injection_format_context | What the injected text is made of.
 memory.InjectionFormatCallback | converse_injection_format_callback | Makes a text of memories.
 """)
-"""Name -> row. `content.Message` is from `converse_harness.types.content`; names without a module are AWS shapes."""
+"""Maps the name of each sample to its row. `content.Message` is the type in `converse_harness.types.content`.
+
+A name without a module is the name of a shape of AWS's model.
+"""
 
 VARIANTS: Final = _read("""
 content_block | converse_each_content_block | Runs the test once for each kind of content block.
@@ -176,4 +179,4 @@ tool_choice | converse_each_tool_choice | Runs the test once for each tool choic
 citation_location | converse_each_citation_location | Runs the test once for each kind of citation location.
 pii_kind | converse_each_pii_kind | Runs the test once for each kind of personal data: a PIIEntity.
 """)
-"""Fixture name without `converse_each_` -> row."""
+"""Maps the name of each fixture, without `converse_each_`, to its row."""

@@ -20,18 +20,12 @@ _REQUEST: Final[Mapping[str, Any]] = {
     "inferenceConfig": {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]},
     "toolConfig": content.TOOL_CONFIG,
 }
-_COUNTED: Final = {name: _REQUEST[name] for name in ("messages", "system", "toolConfig")}
 _RESPONSE: Final = {
     "output": {"message": content.MESSAGE},
     "stopReason": "tool_use",
     "usage": content.USAGE,
     "metrics": content.METRICS,
 }
-_ITEMS: Final = (
-    '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},"required":["items"]}'
-)
-_PACKING_LIST: Final = {"name": "packing_list", "schema": _ITEMS}
-_PROFILE: Final = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"
 _REDACTED: Final = b"EXAMPLE-ENCRYPTED-REASONING"
 
 VALUES: Final[Mapping[str, Any]] = {
@@ -125,32 +119,58 @@ VALUES: Final[Mapping[str, Any]] = {
     "guardrails.ContextualGroundingFilter": guardrails.GROUNDING_FILTER,
     "ConverseRequest": _REQUEST,
     "ConverseStreamRequest": {**_REQUEST, "guardrailConfig": guardrails.CONFIG},
-    "CountTokensRequest": {"modelId": _MODEL, "input": {"converse": _COUNTED}},
+    "CountTokensRequest": {
+        "modelId": _MODEL,
+        "input": {"converse": {name: _REQUEST[name] for name in ("messages", "system", "toolConfig")}},
+    },
     "ConverseResponse": _RESPONSE,
-    "ConverseTrace": {"guardrail": guardrails.DETECTED_TRACE, "promptRouter": {"invokedModelId": _PROFILE}},
+    "ConverseTrace": {
+        "guardrail": guardrails.DETECTED_TRACE,
+        "promptRouter": {"invokedModelId": f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"},
+    },
     "GuardrailTraceAssessment": guardrails.DETECTED_TRACE,
     "TokenUsage": content.USAGE_BY_AGE,
     "ConverseStreamMetrics": content.METRICS,
-    "ToolSpecification": content.STRICT_SPEC,
+    "ToolSpecification": {
+        **content.SPEC,
+        "inputSchema": {"json": {**content.SCHEMA, "additionalProperties": False}},
+        "strict": True,
+    },
     "SystemTool": {"name": "nova_grounding"},
     "AudioBlock": content.AUDIO,
     "SearchResultBlock": content.SEARCH_RESULT,
     "InferenceConfiguration": _REQUEST["inferenceConfig"],
-    "OutputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": _PACKING_LIST}}},
+    "OutputConfig": {
+        "textFormat": {
+            "type": "json_schema",
+            "structure": {
+                "jsonSchema": {
+                    "name": "packing_list",
+                    "schema": '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},'
+                    '"required":["items"]}',
+                }
+            },
+        }
+    },
     "RequestMetadata": {"team": "travel", "stage": "test"},
     "session.SessionType": session.SessionType.AGENT,
     "session.encode_bytes_values": objects.WITH_BYTES,
-    "memory.MemoryStoreConfig": objects.STORE_CONFIG,
+    "memory.MemoryStoreConfig": {
+        "name": objects.STORE,
+        "description": objects.ABOUT,
+        "max_search_results": 5,
+        "writable": True,
+    },
     "memory.MemoryToolConfig": objects.SEARCH_TOOL,
     "memory.MemoryAddToolConfig": objects.ADD_TOOL,
     "memory.MemoryInjectionConfig": objects.INJECTION,
     "memory.SearchOptions": {"max_search_results": 3},
-    "memory.MemorySearchOptions": objects.SEARCH_STORES,
-    "memory.MemoryAddOptions": objects.ADD_OPTIONS,
+    "memory.MemorySearchOptions": {"max_search_results": 3, "stores": [objects.STORE]},
+    "memory.MemoryAddOptions": {"metadata": {"source": "chat"}, "stores": [objects.STORE]},
     "memory.InjectionQueryCallback": memory.last_user_text,
     "memory.InjectionFormatCallback": memory.as_list,
 }
-"""Name in `table.SAMPLES` -> value. The samples that a function must create are in `objects.OBJECTS`."""
+"""Maps names in `table.SAMPLES` to their values. The samples that a function must create are in `objects.OBJECTS`."""
 
 _STARTS: Final = {
     "toolUse": content.START_TOOL_USE,
@@ -211,10 +231,10 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": content.SEARCH_RESULT_LOCATION,
     },
 }
-"""Union of AWS's model -> variants of this union: path of members -> the value at the end of the path."""
+"""Maps each union of AWS's model to its variants: the path of a variant's members, and the value at the path's end."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Event -> the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for
+"""Maps an event to the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for
 `contentBlockStart.start.toolUse`.
 """
 
@@ -227,7 +247,7 @@ SHAPES: Final = {
     "citation_location": "CitationLocation",
     "pii_kind": "GuardrailPiiEntityFilter",
 }
-"""Set of variants -> the shape of its values."""
+"""Maps each set of variants to the shape of its values."""
 
 
 def variants_of(name: str) -> Iterator[tuple[str, Any]]:
@@ -247,8 +267,7 @@ def variants_of(name: str) -> Iterator[tuple[str, Any]]:
 def _at(steps: list[str], value: Any) -> Any:
     """Return the value nested under the members of a path; block events also get a contentBlockIndex."""
     for step in reversed(steps):
-        value = {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value
-        value = {step: value}
+        value = {step: {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value}
     return value
 
 

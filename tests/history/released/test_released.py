@@ -15,7 +15,7 @@ from tests.history.released.table import HERE, Thread, problems, read_seen, thre
 
 OURS = {
     "case": set(CASES),
-    "fault": set(faults.__all__),
+    "fault": set(dir(faults)),
     "overflow": set(OVERFLOWS),
     "reply": set(reply.__all__),
     "rule": {rule.name for rule in RULES},
