@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.answer_plan import (
-    CLAUDE,
-    HEADS,
-    NOVA,
-    Maker,
-    plan_of,
-    sent_by,
-)
+from converse_strategies.answer_plan import CLAUDE, HEADS, NOVA, Maker, plan_of, sent_by
 from converse_strategies.citation import citations_content_blocks, kinds_of_web
 from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.media import images

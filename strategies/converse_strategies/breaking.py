@@ -240,10 +240,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "claude_thinks_as_it_can": _thinks(_AS_IT_IS),
     "claude_cannot_adapt_yet": _thinks(_members(type="adaptive")),
     "claude_thinks_or_must_use_a_tool": _thinks(_AS_IT_IS, _offered(choice={"any": {}})),
-    "claude_adapts_or_must_use_a_tool": _thinks(
-        _members(type="adaptive"),
-        _offered(choice={"any": {}}),
-    ),
+    "claude_adapts_or_must_use_a_tool": _thinks(_members(type="adaptive"), _offered(choice={"any": {}})),
     "claude_thinks_at_temperature_one": _thinks(_AS_IT_IS, _say(_inference(temperature=st.sampled_from((0, 0.5))))),
     "claude_3_thinks_without_top_p": _thinks(_AS_IT_IS, _say(_inference(topP=st.sampled_from((0, 0.5, 1))))),
     "claude_4_6_thinks_with_a_high_top_p": _thinks(_AS_IT_IS, _say(_inference(topP=st.sampled_from((0, 0.5, 0.75))))),

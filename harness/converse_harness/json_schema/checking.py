@@ -216,8 +216,7 @@ CHECKS: Final[Mapping[str, KeywordCheck]] = {
     "minLength": _plain("string", lambda given, value: len(value) >= given),
     "maxLength": _plain("string", lambda given, value: len(value) <= given),
     "pattern": KeywordCheck(
-        "string",
-        lambda part, given, value: () if matches(f"{part.path}/pattern", given, value) else (None,),
+        "string", lambda part, given, value: () if matches(f"{part.path}/pattern", given, value) else (None,)
     ),
     "format": _plain(
         "string", lambda given, value: given not in STRING_FORMATS or bool(STRING_FORMATS[given].holds(value))

@@ -266,13 +266,7 @@ class _ValueMaker:
                         yield {each: value if each == name else its[0] for each, its in members.items()}
 
     def _members(
-        self,
-        form: Parts,
-        names: Iterable[str],
-        required: Mapping[str, None],
-        low: int,
-        more: Iterable[str],
-        count: int,
+        self, form: Parts, names: Iterable[str], required: Mapping[str, None], low: int, more: Iterable[str], count: int
     ) -> dict[str, list[Any]] | None:
         """Return up to `count` values of each member; None if no value can be made for a required member.
 
