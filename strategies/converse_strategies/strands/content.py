@@ -37,13 +37,11 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
     return tagged("text", guard_content_texts(texts=texts))
 
 
-@cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
     """ReasoningTextBlocks: a text; the signature is a string, None, or absent."""
     return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
 
 
-@cached
 def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
     r"""ReasoningContentBlocks: a readable text, or encrypted bytes.
 
@@ -60,7 +58,6 @@ def cache_points() -> Values:
     return dicts({"type": st.just("default")}, ttl=st.sampled_from(("5m", "1h")))
 
 
-@cached
 def content_blocks(*, texts: Texts | None = None) -> Values:
     """ContentBlocks of every kind: dicts with one member.
 
@@ -103,26 +100,22 @@ def _said_by(role: str, texts: Texts | None, least: int) -> st.SearchStrategy[li
     return st.lists(blocks, min_size=least, max_size=_MOST_BLOCKS)
 
 
-@cached
 def system_content_blocks(*, texts: Texts | None = None) -> Values:
     """SystemContentBlocks: a text or a cache point."""
     return either(text=some(texts), cachePoint=cache_points())
 
 
-@cached
 def delta_contents(*, texts: Texts | None = None) -> Values:
     """DeltaContents: a piece of a text, or a piece of a tool input's JSON, which may be any text."""
     return either(text=some(texts), toolUse=tagged("input", some(texts)))
 
 
-@cached
 def content_block_start_tool_uses() -> Values:
     """ContentBlockStartToolUses: the name and id of a tool use; rarely also a signature of the reasoning."""
     start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
     return rarely(start, tagged("reasoningSignature", leaves.signatures()))
 
 
-@cached
 def content_block_starts() -> Values:
     """ContentBlockStarts: empty dicts, or dicts with `toolUse`, which may be None.
 
@@ -133,25 +126,21 @@ def content_block_starts() -> Values:
     return dicts({}, toolUse=or_none(content_block_start_tool_uses()))
 
 
-@cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltas with the index of the block. The type of this name in `streaming` has no index."""
     return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
 
 
-@cached
 def content_block_stops() -> Values:
     """ContentBlockStops: the index of a block."""
     return dicts({"contentBlockIndex": INDEXES})
 
 
-@cached
 def message_metadata() -> Values:
     """MessageMetadata: usage, metrics and custom data, each present or absent."""
     return dicts({}, usage=usages(), metrics=metrics(), custom=leaves.json_objects())
 
 
-@cached
 def messages(*, texts: Texts | None = None) -> Values:
     """Messages of either role, with blocks that fit the role; rarely with a tracking id and metadata.
 

@@ -21,13 +21,11 @@ from converse_strategies.strands.making import INDEXES, Values, dicts, either, o
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
 
 
-@cached
 def message_start_events() -> Values:
     """MessageStartEvents: a role."""
     return dicts({"role": roles()})
 
 
-@cached
 def content_block_start_events() -> Values:
     """ContentBlockStartEvents: a start, and an index that may be None or missing."""
     return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
@@ -38,7 +36,6 @@ def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
     return tagged("text", some(texts))
 
 
-@cached
 def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltaToolUses: a piece of JSON, cut anywhere; rarely with the id and name of the tool use."""
     names = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names()})
@@ -50,7 +47,6 @@ citation_source_content_deltas = _citations.citation_source_contents
 citations_deltas = _citations.citations
 
 
-@cached
 def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     """ReasoningContentBlockDeltas: dicts with `text`, `signature` or `redactedContent`, whose value may be None.
 
@@ -62,7 +58,6 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     return either(text=pieces, signature=pieces, redactedContent=or_none(leaves.BLOBS))
 
 
-@cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltas: dicts with one of the four members. The `content` module has another type of this name.
 
@@ -78,25 +73,21 @@ def content_block_deltas(*, texts: Texts | None = None) -> Values:
     )
 
 
-@cached
 def content_block_delta_events(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltaEvents: a delta, and an index that may be None or missing."""
     return dicts({"delta": content_block_deltas(texts=texts)}, contentBlockIndex=or_none(INDEXES))
 
 
-@cached
 def content_block_stop_events() -> Values:
     """ContentBlockStopEvents: an index that may be None or missing."""
     return dicts({}, contentBlockIndex=or_none(INDEXES))
 
 
-@cached
 def message_stop_events() -> Values:
     """MessageStopEvents: any stop reason of Strands; rarely with additional response fields, as any JSON value."""
     return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
 
 
-@cached
 def metadata_events(*, texts: Texts | None = None) -> Values:
     """MetadataEvents: usage and metrics; rarely with a trace, which may be None."""
     return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
@@ -107,7 +98,6 @@ def exception_events(*, texts: Texts | None = None) -> Values:
     return tagged("message", some(texts))
 
 
-@cached
 def model_stream_error_events(*, texts: Texts | None = None) -> Values:
     """ModelStreamErrorEvents: a message, and the message and status code of the model itself."""
     return dicts({"message": some(texts), "originalMessage": some(texts), "originalStatusCode": _STATUSES})
