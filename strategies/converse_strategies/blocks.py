@@ -147,11 +147,8 @@ def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, 
 
     With `special`, the input of a tool has texts and numbers that consumers often read wrongly.
     """
-    if special and kind == "toolUse":
-        return {kind: draw(_SPECIAL_TOOL_USES)}
-    if special and kind == "reasoningContent":
-        return {kind: draw(_reasoning(texts, maker, special=True))}
-    return {kind: draw(_BLOCKS[kind](texts, maker))}
+    blocks = _SPECIAL_BLOCKS if special and kind in _SPECIAL_BLOCKS else _BLOCKS
+    return {kind: draw(blocks[kind](texts, maker))}
 
 
 @composite
@@ -214,3 +211,9 @@ _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] =
     "image": lambda texts, maker: images(sources=("bytes",)),
 }
 """Kind of block -> function that takes a strategy for texts and a maker, and makes a strategy for its content."""
+
+_SPECIAL_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
+    "toolUse": lambda texts, maker: _SPECIAL_TOOL_USES,
+    "reasoningContent": lambda texts, maker: _reasoning(texts, maker, special=True),
+}
+"""The functions for blocks with special texts and numbers, where they differ from those in _BLOCKS."""

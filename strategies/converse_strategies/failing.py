@@ -307,6 +307,4 @@ def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
     """Draw the members of the error `name`, except its message."""
     if bedrock.all_errors()[name].members == ("message",):
         return {}
-    members: dict[str, Any] = draw(shapes.values(name))
-    members.pop("message", None)
-    return members
+    return {member: value for member, value in draw(shapes.values(name)).items() if member != "message"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from converse_harness.json_schema.formats import STRING_FORMATS
 from converse_harness.json_schema.parts import TYPES, SchemaPart, is_multiple, key, kind, matches
@@ -26,13 +26,18 @@ def broken(part: SchemaPart, value: Any) -> str | None:
     """
     if part.schema is False:
         return part.path
-    for keyword, given in part.keywords():
-        check = CHECKS.get(keyword)
-        if check is None or (check.about and kind(value) not in TYPES[check.about]):
-            continue
-        for found in check.broken(part, given, value):
+    for keyword, given in part.entries():
+        for found in broken_by(part, keyword, given, value):
             return found or f"{part.path}/{keyword}"
     return None
+
+
+def broken_by(part: SchemaPart, keyword: str, given: Any, value: Any) -> _Paths:
+    """Return the paths of the broken keywords at and below one keyword, which has the value `given` in `part`."""
+    check = CHECKS.get(keyword)
+    if check is None or (check.about and kind(value) not in TYPES[check.about]):
+        return ()
+    return check.broken(part, given, value)
 
 
 def holds(part: SchemaPart, value: Any) -> bool:
@@ -40,6 +45,7 @@ def holds(part: SchemaPart, value: Any) -> bool:
     return broken(part, value) is None
 
 
+Part = TypeVar("Part", bound=SchemaPart)
 _Paths = Iterable[str | None]
 """The result of a check: the paths of the broken keywords; None stands for the path of the checked keyword itself."""
 
@@ -64,7 +70,7 @@ def _below(children: Iterable[SchemaPart], value: Any) -> Iterator[str]:
     return (found for child in children if (found := broken(child, value)) is not None)
 
 
-def _branch(part: SchemaPart, value: Any) -> list[SchemaPart]:
+def _branch(part: Part, value: Any) -> list[Part]:
     """Return `then` or `else`, depending on `if`; an empty list if the schema does not have the keyword."""
     name = "then" if holds(part.child("if"), value) else "else"
     return [part.child(name)] if part.get(name) is not None else []
@@ -124,23 +130,26 @@ def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
     return check
 
 
-def _applied(part: SchemaPart, value: Any) -> Iterator[SchemaPart]:
-    """Yield the schemas that apply to a value at this place: the part, the target of its `$ref`, and its branches."""
+def applied(part: Part, value: Any) -> Iterator[Part]:
+    """Yield the schemas that apply to a value: the part itself, the target of its `$ref`, and its branches.
+
+    A branch, such as a child of `anyOf`, applies if the value satisfies it. Targets and branches of the yielded schemas
+    follow in the same way.
+    """
     yield part
-    nearby = [each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword)]
-    nearby += part.targets()
+    nearby = [*part.targets(), *(each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword))]
     if part.get("if") is not None:
         nearby += [part.child("if"), *_branch(part, value)]
     if is_object(value):
         nearby += [part.child("dependentSchemas", name) for name in part.get("dependentSchemas", ()) if name in value]
     for each in nearby:
         if holds(each, value):
-            yield from _applied(each, value)
+            yield from applied(each, value)
 
 
 def _unevaluated_members(part: SchemaPart, given: Any, value: Any) -> _Paths:
     known: set[str] = set()
-    for each in _applied(part, value):
+    for each in applied(part, value):
         known.update(name for name in value if each.at_member(name))
         if each != part and each.get("unevaluatedProperties") is not None:
             known.update(value)
@@ -150,7 +159,7 @@ def _unevaluated_members(part: SchemaPart, given: Any, value: Any) -> _Paths:
 
 def _unevaluated_items(part: SchemaPart, given: Any, value: Any) -> _Paths:
     known: set[int] = set()
-    for each in _applied(part, value):
+    for each in applied(part, value):
         known.update(index for index in range(len(value)) if each.at_item(index))
         if each.get("contains") is not None:
             known.update(index for index, item in enumerate(value) if holds(each.child("contains"), item))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import getitem
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, Self, TypeGuard
 from urllib.parse import unquote
 
 from converse_harness.json_schema.patterns import compiled
@@ -90,7 +90,7 @@ def is_schema(value: object) -> bool:
 
 def is_finite(value: object) -> TypeGuard[int | float]:
     """Whether a JSON value is a number, but neither NaN nor infinite."""
-    return is_number(value) and math.isfinite(value)
+    return is_number(value) and abs(value) < math.inf
 
 
 def _are_texts(value: object) -> bool:
@@ -169,7 +169,7 @@ UNKNOWN: Final = frozenset({"$dynamicRef", "$recursiveRef"})
 """Keywords that restrict values, but are not supported here: a schema with one of them has no value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SchemaPart:
     """A schema at its place in the whole schema `root`. `path` is a JSON pointer such as `#/properties/city`."""
 
@@ -190,23 +190,26 @@ class SchemaPart:
             raise Unsatisfied(f"{self.path}/{keyword}", f"is {value!r}, and {keyword} takes {form[0]}")
         return int(value) if form is _COUNT else value  # JSON Schema treats 2.0 as an integer
 
-    def keywords(self) -> Iterator[tuple[str, Any]]:
+    def entries(self) -> Iterator[tuple[str, Any]]:
         """Yield each keyword with its value. Raises Unsatisfied for a wrong form, and for each keyword in UNKNOWN."""
         for name in self.schema if is_object(self.schema) else ():
             if name in UNKNOWN:
                 raise Unsatisfied(f"{self.path}/{name}", "is not followed")
             yield name, self.get(name)
 
-    def child(self, *steps: str | int) -> SchemaPart:
+    def child(self, *steps: str | int) -> Self:
         """Return the part at a path below this part, for example `child("properties", "city")`."""
         path = self.path + "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
-        return SchemaPart(path, reduce(getitem, steps, self.schema), self.root)
+        return self._at(path, reduce(getitem, steps, self.schema))
 
-    def children(self, keyword: str) -> list[SchemaPart]:
+    def _at(self, path: str, schema: Any) -> Self:
+        return replace(self, path=path, schema=schema)
+
+    def children(self, keyword: str) -> list[Self]:
         """Return the parts in the list under a keyword such as `anyOf`; an empty list without this keyword."""
         return [self.child(keyword, index) for index in range(len(self.get(keyword, ())))]
 
-    def targets(self) -> list[SchemaPart]:
+    def targets(self) -> Sequence[Self]:
         """Return a list of the part to which `$ref` refers. The list is empty if the schema has no `$ref`.
 
         Raises Unsatisfied if the whole schema has no part at this place.
@@ -225,11 +228,12 @@ class SchemaPart:
             raise Unsatisfied(
                 f"{self.path}/$ref", f"is {reference!r}, and only places of the same schema are followed (#/$defs/Name)"
             ) from error
+        target = self._at(path, value)
         if not is_schema(value):
             raise Unsatisfied(f"{self.path}/$ref", f"is {reference!r}, and there is no schema at that place")
-        return [SchemaPart(path, value, self.root)]
+        return [target]
 
-    def at_member(self, name: str) -> list[SchemaPart]:
+    def at_member(self, name: str) -> list[Self]:
         """Return the parts that apply to an object's member with this name."""
         found = [self.child("properties", name)] if name in self.get("properties", ()) else []
         found += [
@@ -241,7 +245,7 @@ class SchemaPart:
             found.append(self.child("additionalProperties"))
         return found
 
-    def at_item(self, index: int) -> list[SchemaPart]:
+    def at_item(self, index: int) -> list[Self]:
         """Return the parts that apply to an array's item at this index. In older drafts, `items` may be a list."""
         first, rest = ("items", "additionalItems") if is_array(self.get("items")) else ("prefixItems", "items")
         if index < len(self.get(first, ())):
