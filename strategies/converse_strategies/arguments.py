@@ -125,8 +125,9 @@ def _as_list(value: Any) -> list[str] | None:
         return [value]
     if isinstance(value, Fault):
         return [value.name]
-    has_faults = isinstance(value, Collection) and any(_are(Fault, value))
-    return [each.name if isinstance(each, Fault) else each for each in value] if has_faults else None
+    if not isinstance(value, Collection) or not any(_are(Fault, value)):
+        return None
+    return [each.name if isinstance(each, Fault) else str(each) for each in cast("Collection[object]", value)]
 
 
 def no_choice(function: str, argument: str, asked: object, known: Collection[str]) -> InvalidArgument:
