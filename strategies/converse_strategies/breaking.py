@@ -307,9 +307,9 @@ _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
 }
-"""Rule about a member that older versions of botocore cannot send -> the member's shape and name."""
+"""Rule about a member that older versions of botocore lack -> the shape that has the member, and its name."""
 
 
 def breakable() -> list[str]:
-    """The names of the rules that a request from the installed boto can break."""
+    """Return the names of the rules that a request from the installed boto can break."""
     return [name for name in BREAKS if name not in _NEEDS or bedrock.has_member(*_NEEDS[name])]

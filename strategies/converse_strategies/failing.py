@@ -248,7 +248,7 @@ def _selected(
     transports: Collection[str] | None,
     operations: Collection[str] | None,
 ) -> tuple[Fault, ...]:
-    """The faults of these names and levels that all of these transports and operations can express.
+    """Return the faults of these names and levels that all of these transports and operations can express.
 
     Timed faults get a short duration. An endless fault stays endless if `names` are given, if no `transports` are
     given, or if all transports are in process, where the client's timeout takes no time. Some faults are included only

@@ -144,7 +144,7 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether this module can draw a policy: automated reasoning, or a policy with lists of entries with an action."""
+    """Whether this module can draw a policy: it is automated reasoning, or has only lists of entries with an action."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
@@ -242,7 +242,7 @@ _Form = tuple[tuple[str, Any], ...]
 
 @cache
 def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
-    """The possible combinations of values for one kind of entry, without texts and numbers, the simplest first."""
+    """Return the consistent combinations of enum values for one kind of entry, the simplest first."""
     members = bedrock.shape(entry).members
     required = bedrock.shape(entry).metadata.get("required", ())
     enums = {name: bedrock.enum(each.name) for name, each in members.items() if bedrock.enum(each.name)}

@@ -73,9 +73,9 @@ class Used:
         self.caches_briefly = False
 
     def has_room(self, block: Block) -> bool:
-        """Count a block, give a document a unique name, and shorten a cache point that would outlive an earlier one.
+        """Count a block. Return False if the request already has as many blocks of this kind as Bedrock allows.
 
-        Return False if the request has too many such blocks.
+        A document gets a unique name, and a cache point does not last longer than an earlier cache point.
         """
         kind = next(iter(block))
         self.counts[kind] += 1
@@ -89,9 +89,9 @@ class Used:
 
 
 def shorten(point: dict[str, Any], briefly: bool) -> bool:
-    """Remove the lifetime of one hour from a cache point after one of five minutes, which is the default.
+    """Remove the lifetime of one hour from a cache point if an earlier cache point has the default, five minutes.
 
-    `briefly` is whether there was one of five minutes. Return whether there is one now.
+    `briefly` is true if there is such an earlier cache point. Return True if there is one for the next cache point.
     """
     if briefly and point.get("ttl", _BRIEF) != _BRIEF:
         del point["ttl"]
@@ -102,7 +102,7 @@ _BRIEF: Final = "5m"
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of a user's blocks, by default all kinds that the installed botocore has.
+    """Return the requested kinds of blocks of a user, by default all kinds that the installed botocore has.
 
     Raises InvalidArgument for any other kind.
     """

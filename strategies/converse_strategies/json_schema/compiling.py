@@ -42,7 +42,7 @@ class Plain(NamedTuple):
     wrong: tuple[Node, ...] = ()
 
     def merged(self, other: Plain) -> Plain:
-        """The union of two Plains, without duplicates."""
+        """Return a Plain with the nodes of both Plains, without duplicates."""
         return Plain(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self, other, strict=True)))
 
 
@@ -322,5 +322,5 @@ def _members(nodes: Sequence[Node], name: str) -> list[Node]:
 
 
 def _below(nodes: Sequence[Node], keyword: str) -> list[Node]:
-    """The subschemas under a keyword, one from each node that has the keyword."""
+    """Return the subschema under a keyword of each node that has the keyword."""
     return [node.child(keyword) for node in nodes if keyword in node.keywords]

@@ -37,7 +37,7 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """The keyword's value in each node that has the keyword, by path, for example `#/properties/city/minLength`."""
+    """Return the values of a keyword in all nodes that have it, by path, such as `#/properties/city/minLength`."""
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
@@ -48,7 +48,7 @@ def holds(nodes: Iterable[Node], value: Any) -> bool:
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
-    """The minimum length, and the maximum length or None, from the keywords with the names `low` and `high`.
+    """Return the least and the greatest length that the keywords `low` and `high` allow (None: no greatest length).
 
     Raises Contradiction if the minimum is above the maximum.
     """

@@ -49,7 +49,7 @@ def search_result_locations() -> Values:
 
 @cached
 def web_locations() -> Values:
-    """WebLocations: an https URL, and its domain.
+    """WebLocations: dicts with an https URL and the domain of this URL.
 
     >>> from hypothesis import find
     >>> find(web_locations(), lambda location: True)
@@ -84,7 +84,7 @@ citation_generated_contents = citation_source_contents
 
 @cached
 def citations(*, texts: Texts | None = None) -> Values:
-    """Citations: a location; at times also passages of the source and a title."""
+    """Citations: dicts with a location; some have passages of the source, or a title."""
     passages = st.lists(citation_source_contents(texts=texts), max_size=2)
     return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
 

@@ -38,7 +38,7 @@ def _policies(**lists: Values) -> Values:
 
 @cached
 def guardrail_configs() -> Values:
-    """GuardrailConfigs: an id and a version; at times also the stream processing mode and the trace setting."""
+    """GuardrailConfigs: dicts with an id and a version; some have a stream processing mode or a trace setting."""
     streaming = or_none(st.sampled_from(("sync", "async")))
     return dicts(
         {"guardrailIdentifier": IDS, "guardrailVersion": VERSIONS},

@@ -48,7 +48,7 @@ def locations(*, texts: Texts | None = None) -> Values:
 
 @cached
 def s3_locations() -> Values:
-    """S3Locations: a URI, and at times the account that owns the bucket.
+    """S3Locations: dicts with a URI; some also have the account that owns the bucket.
 
     >>> from hypothesis import find
     >>> find(s3_locations(), lambda location: True)["type"]
@@ -58,7 +58,7 @@ def s3_locations() -> Values:
 
 
 def image_contents() -> Values:
-    """ImageContents: a format, and bytes in this format or a location in Amazon S3.
+    """ImageContents: dicts with a format, and with bytes in this format or a location in Amazon S3.
 
     >>> from hypothesis import find
     >>> find(image_contents(), lambda image: image["format"] == "gif")["source"]["bytes"][:3]
@@ -68,12 +68,12 @@ def image_contents() -> Values:
 
 
 def video_contents() -> Values:
-    """VideoContents: a format, and bytes in this format or a location in Amazon S3."""
+    """VideoContents: dicts with a format, and with bytes in this format or a location in Amazon S3."""
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
 def audio_contents() -> Values:
-    """AudioContents: a format, and bytes in this format or a location in Amazon S3.
+    """AudioContents: dicts with a format, and with bytes in this format or a location in Amazon S3.
 
     If the installed botocore has no AudioBlock, the bytes are arbitrary, and there are no locations.
     """

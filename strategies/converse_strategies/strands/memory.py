@@ -67,22 +67,22 @@ def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.Mem
 
 
 def search_options() -> Values:
-    """SearchOptions: a limit on the number of entries, present or absent."""
+    """SearchOptions: dicts that are empty or contain a limit on the number of entries."""
     return dicts({}, max_search_results=_LIMITS)
 
 
 def memory_search_options() -> Values:
-    """MemorySearchOptions: different store names and a limit, each present or absent."""
+    """MemorySearchOptions: dicts in which a list of store names and a limit are each present or absent."""
     return dicts({}, max_search_results=_LIMITS, stores=_STORE_NAMES)
 
 
 def memory_add_options() -> Values:
-    """MemoryAddOptions: store names and metadata, each present or absent."""
+    """MemoryAddOptions: dicts in which a list of store names and metadata are each present or absent."""
     return dicts({}, metadata=leaves.json_objects(), stores=_STORE_NAMES)
 
 
 def memory_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryToolConfigs: a tool name and a description, each present or absent."""
+    """MemoryToolConfigs: dicts in which a tool name and a description are each present or absent."""
     return dicts({}, name=_NAMES, description=some(texts))
 
 
@@ -206,7 +206,7 @@ def memory_manager_configs(*, texts: Texts | None = None) -> Values:
 
 @cached
 def _switches(configs: Values) -> st.SearchStrategy[Any]:
-    """Return a strategy for the settings that are True, False or a configuration."""
+    """Return a strategy for True, False and the given configurations."""
     return st.one_of(st.booleans(), configs)
 
 
