@@ -119,12 +119,7 @@ def maker_of(family: Family) -> Maker:
 
 
 def plan_of(
-    head: Sequence[int],
-    kinds: tuple[str, ...],
-    *,
-    any_text: bool,
-    any_number: bool,
-    maker: Maker | None = None,
+    head: Sequence[int], kinds: tuple[str, ...], *, any_text: bool, any_number: bool, maker: Maker | None = None
 ) -> AnswerPlan:
     """Read drawn bytes as a plan for an answer of these kinds of blocks.
 

@@ -6,9 +6,10 @@ Arguments with the same name have the same meaning in all functions, so one tabl
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 from weakref import WeakSet
 
 from hypothesis import strategies as st
@@ -19,7 +20,8 @@ from converse_harness.bedrock.service import nearest
 from converse_harness.faults.model import Fault
 
 
-class ArgumentRule(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ArgumentRule:
     """The rule for an argument: a description of the allowed values, and the function that checks a value."""
 
     words: str
@@ -30,16 +32,13 @@ def _is_strategy(value: Any) -> bool:
     return value is None or isinstance(value, st.SearchStrategy)
 
 
-def _are_names(value: Any) -> bool:
-    return value is None or (
-        isinstance(value, Collection) and all(isinstance(item, str) for item in cast("Collection[object]", value))
-    )
+def _items_are(kind: type) -> Callable[[Any], bool]:
+    """Make a check whether a value is None, or a collection whose items have this type."""
+    return lambda value: value is None or (isinstance(value, Collection) and all(_are(kind, value)))
 
 
-def _are_tools(value: Any) -> bool:
-    return value is None or (
-        isinstance(value, Collection) and all(isinstance(item, Mapping) for item in cast("Collection[object]", value))
-    )
+def _are(kind: type, values: Any) -> Iterable[bool]:
+    return (isinstance(each, kind) for each in values)
 
 
 def _is_count(value: Any) -> bool:
@@ -48,24 +47,11 @@ def _is_count(value: Any) -> bool:
 
 _TEXTS: Final = ArgumentRule("a strategy for strings, such as st.text() or faker_texts(), or None", _is_strategy)
 _DICTS: Final = ArgumentRule("a strategy for dicts, or None", _is_strategy)
-_NAMES: Final = ArgumentRule("a list of strings, or None for all", _are_names)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or holds(value)
+_NAMES: Final = ArgumentRule("a list of strings, or None for all", _items_are(str))
 
 
 _COUNT: Final = ArgumentRule("a whole number of 0 or more", _is_count)
-_COUNT_OR_NONE: Final = ArgumentRule("a whole number of 0 or more, or None", _or_none(_is_count))
-_FLAG: Final = ArgumentRule("True or False", _is_flag)
+_FLAG: Final = ArgumentRule("True or False", lambda value: isinstance(value, bool))
 
 ALLOWED: Final[Mapping[str, ArgumentRule]] = {
     **dict.fromkeys(("texts", "messages", "answers", "model_ids"), _TEXTS),
@@ -77,15 +63,18 @@ ALLOWED: Final[Mapping[str, ArgumentRule]] = {
     **dict.fromkeys(("policies", "actions", "faults", "rules"), _NAMES),
     **dict.fromkeys(("min_blocks", "min_turns", "max_turns", "max_citations", "max_tools", "max_properties"), _COUNT),
     **dict.fromkeys(("min_words", "max_words"), _COUNT),
-    "max_blocks": _COUNT_OR_NONE,
+    "max_blocks": ArgumentRule("a whole number of 0 or more, or None", lambda value: value is None or _is_count(value)),
     "index": ArgumentRule(
-        "a whole number of 0 or more, since places are counted from 0, or None", _COUNT_OR_NONE.holds
+        "a whole number of 0 or more, since places are counted from 0, or None",
+        lambda value: value is None or _is_count(value),
     ),
     **dict.fromkeys(("unfinished", "stream"), _FLAG),
-    "tools": ArgumentRule("a list of Tools or ToolSpecifications, or None for any", _are_tools),
-    "cached": ArgumentRule("True, False or None", _or_none(_is_flag)),
-    "locale": ArgumentRule("the name of a locale, such as en_US", _is_text),
-    "family": ArgumentRule("the name of a model family, or None", _or_none(_is_text)),
+    "tools": ArgumentRule("a list of Tools or ToolSpecifications, or None for any", _items_are(Mapping)),
+    "cached": ArgumentRule("True, False or None", lambda value: value is None or isinstance(value, bool)),
+    "locale": ArgumentRule("the name of a locale, such as en_US", lambda value: isinstance(value, str)),
+    "family": ArgumentRule(
+        "the name of a model family, or None", lambda value: value is None or isinstance(value, str)
+    ),
 }
 """Name of an argument -> the rule for its values."""
 
@@ -109,10 +98,8 @@ def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any
     """
     found = arguments
     for name, value in arguments.items():
-        if value is defaults.get(name, found):
-            continue
         allowed = _OTHERWISE.get((function, name)) or ALLOWED.get(name)
-        if allowed is None:
+        if allowed is None or value is defaults.get(name, found):
             continue
         if allowed is _NAMES and (listed := _as_list(value)) is not None:
             raise InvalidArgument(f"{function}({name}={value!r}): {name} is a list of names. Write {name}={listed!r}.")
@@ -130,30 +117,28 @@ def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any
 
 
 def _as_list(value: Any) -> list[str] | None:
-    """Return the list that the user should write instead of a text, a fault or a list of faults; otherwise None."""
+    """Return the list of names that the user should write instead of a string, a Fault or a list of Faults.
+
+    Return None for any other value.
+    """
     if isinstance(value, str):
         return [value]
-    items = [value] if isinstance(value, Fault) else value
-    if not isinstance(items, Collection) or not any(isinstance(each, Fault) for each in cast("Collection[Any]", items)):
+    if isinstance(value, Fault):
+        return [value.name]
+    if not isinstance(value, Collection) or not any(_are(Fault, value)):
         return None
-    return [each.name if isinstance(each, Fault) else each for each in cast("Collection[Any]", items)]
+    return [each.name if isinstance(each, Fault) else str(each) for each in cast("Collection[object]", value)]
 
 
 def no_choice(function: str, argument: str, asked: object, known: Collection[str]) -> InvalidArgument:
     """Make the error for unknown names. It contains the most similar known name, or all names if they are few."""
     unknown = [each for each in cast("Collection[Any]", asked) if each not in known]
-    told = (
-        f"{function}({argument}={asked!r}): {', '.join(map(repr, unknown)) or repr(asked)} is no choice of {argument}"
-    )
     near = [nearest(each, known) for each in unknown]
-    if near and all(near):
-        told += f"; did you mean {', '.join(map(repr, near))}?"
-        if len(known) > _FEW:
-            return InvalidArgument(told)
-    else:
-        told += "."
+    guess = f"; did you mean {', '.join(map(repr, near))}?" if near and all(near) else "."
+    allowed = f" Give a list of some of: {', '.join(known)} (botocore {bedrock.botocore_version()})."
     return InvalidArgument(
-        f"{told} Give a list of some of: {', '.join(known)} (botocore {bedrock.botocore_version()})."
+        f"{function}({argument}={asked!r}): {', '.join(map(repr, unknown)) or repr(asked)} is no choice of {argument}"
+        f"{guess}{'' if guess != '.' and len(known) > _FEW else allowed}"
     )
 
 

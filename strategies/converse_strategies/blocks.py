@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.answer_plan import (
-    CLAUDE,
-    HEADS,
-    NOVA,
-    Maker,
-    plan_of,
-    sent_by,
-)
+from converse_strategies.answer_plan import CLAUDE, HEADS, NOVA, Maker, plan_of, sent_by
 from converse_strategies.citation import citations_content_blocks, kinds_of_web
 from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.media import images
@@ -154,11 +147,8 @@ def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, 
 
     With `special`, the input of a tool has texts and numbers that consumers often read wrongly.
     """
-    if special and kind == "toolUse":
-        return {kind: draw(_SPECIAL_TOOL_USES)}
-    if special and kind == "reasoningContent":
-        return {kind: draw(_reasoning(texts, maker, special=True))}
-    return {kind: draw(_BLOCKS[kind](texts, maker))}
+    blocks = _SPECIAL_BLOCKS if special and kind in _SPECIAL_BLOCKS else _BLOCKS
+    return {kind: draw(blocks[kind](texts, maker))}
 
 
 @composite
@@ -221,3 +211,9 @@ _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] =
     "image": lambda texts, maker: images(sources=("bytes",)),
 }
 """Kind of block -> function that takes a strategy for texts and a maker, and makes a strategy for its content."""
+
+_SPECIAL_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
+    "toolUse": lambda texts, maker: _SPECIAL_TOOL_USES,
+    "reasoningContent": lambda texts, maker: _reasoning(texts, maker, special=True),
+}
+"""The functions for blocks with special texts and numbers, where they differ from those in _BLOCKS."""

@@ -240,10 +240,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "claude_thinks_as_it_can": _thinks(_AS_IT_IS),
     "claude_cannot_adapt_yet": _thinks(_members(type="adaptive")),
     "claude_thinks_or_must_use_a_tool": _thinks(_AS_IT_IS, _offered(choice={"any": {}})),
-    "claude_adapts_or_must_use_a_tool": _thinks(
-        _members(type="adaptive"),
-        _offered(choice={"any": {}}),
-    ),
+    "claude_adapts_or_must_use_a_tool": _thinks(_members(type="adaptive"), _offered(choice={"any": {}})),
     "claude_thinks_at_temperature_one": _thinks(_AS_IT_IS, _say(_inference(temperature=st.sampled_from((0, 0.5))))),
     "claude_3_thinks_without_top_p": _thinks(_AS_IT_IS, _say(_inference(topP=st.sampled_from((0, 0.5, 1))))),
     "claude_4_6_thinks_with_a_high_top_p": _thinks(_AS_IT_IS, _say(_inference(topP=st.sampled_from((0, 0.5, 0.75))))),
@@ -310,9 +307,9 @@ _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
 }
-"""Rule about a member that older versions of botocore cannot send -> the member's shape and name."""
+"""Rule about a member that older versions of botocore lack -> the shape that has the member, and its name."""
 
 
 def breakable() -> list[str]:
-    """The names of the rules that a request from the installed boto can break."""
+    """Return the names of the rules that a request from the installed boto can break."""
     return [name for name in BREAKS if name not in _NEEDS or bedrock.has_member(*_NEEDS[name])]

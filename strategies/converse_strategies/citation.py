@@ -107,8 +107,7 @@ def citations_content_blocks(
             "streamed. Give 1 or more; a plain text is a text block."
         )
     if document is None and kinds is None:  # an answer cites either web pages or documents and search results
-        sides = [side for side in (kinds_of_web(False), kinds_of_web(True)) if side]
-        known = draw(sampled(tuple(sides)))
+        known = draw(sampled((kinds_of_web(False), kinds_of_web(True))))
     one = citations(document=document, index=index, kinds=known if document is None else kinds, texts=some)
     cited = draw(st.lists(one, min_size=1, max_size=max_citations))
     block: dict[str, Any] = {"citations": cited}
@@ -122,8 +121,8 @@ def _draw_citation(draw: st.DrawFn, cited: Source, index: int | None, texts: Tex
         location = _draw_web(draw)
         if not draw(st.booleans()):
             return {"location": location}
-        said = [draw(texts)]
-        return replace(cited, title=draw(texts)).citation(location, said)
+        quoted = [draw(texts)]
+        return replace(cited, title=draw(texts)).citation(location, quoted)
     if cited.parts is not None:
         location, start, end = _draw_range(draw, cited, index)
         passage = cited.passage(start, end)

@@ -248,7 +248,7 @@ def _selected(
     transports: Collection[str] | None,
     operations: Collection[str] | None,
 ) -> tuple[Fault, ...]:
-    """The faults of these names and levels that all of these transports and operations can express.
+    """Return the faults of these names and levels that all of these transports and operations can express.
 
     Timed faults get a short duration. An endless fault stays endless if `names` are given, if no `transports` are
     given, or if all transports are in process, where the client's timeout takes no time. Some faults are included only
@@ -307,6 +307,4 @@ def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
     """Draw the members of the error `name`, except its message."""
     if bedrock.all_errors()[name].members == ("message",):
         return {}
-    members: dict[str, Any] = draw(shapes.values(name))
-    members.pop("message", None)
-    return members
+    return {member: value for member, value in draw(shapes.values(name)).items() if member != "message"}

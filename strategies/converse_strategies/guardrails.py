@@ -64,20 +64,18 @@ def guardrail_traces(
     [{'match': '', 'type': 'ADDRESS', 'action': 'ANONYMIZED', 'detected': True}]
     """
     some = leaves.texts() if texts is None else texts
-    wanted = _wanted("guardrail_traces", policies, actions)
+    wanted, least = _wanted("guardrail_traces", policies, actions)
     ids = list(dict.fromkeys(draw(IDS) for _ in range(1 + draw(_RARELY))))
     answered = draw(st.booleans())
-    harmless = _unblocked(wanted) if answered else wanted
-    least = 0 if policies is None and actions is None else 1
+    harmless = (wanted[0], wanted[1] - {"BLOCKED"}) if answered else wanted
     inputs = {each: _draw_assessment(draw, each, harmless, 0 if answered else least, some) for each in ids}
     trace: dict[str, Any] = {"inputAssessment": inputs}
     reasons = [_gravest(inputs.values())]
     if answered:
         trace["modelOutput"] = [draw(some)]
-        outputs = {
+        trace["outputAssessments"] = outputs = {
             each: [_draw_assessment(draw, each, wanted, least, some) for _ in range(1 + draw(_RARELY))] for each in ids
         }
-        trace["outputAssessments"] = outputs
         reasons.append(_gravest(chain.from_iterable(outputs.values())))
     if bedrock.has_member("GuardrailTraceAssessment", "actionReason") and draw(st.booleans()):
         trace["actionReason"] = "\n".join(dict.fromkeys(REASONS[action] for action in reasons))
@@ -107,8 +105,7 @@ def guardrail_assessments(
     {'topicPolicy': {'topics': [{'name': '', 'type': 'DENY', 'action': 'BLOCKED', 'detected': True}]}}
     """
     some = leaves.texts() if texts is None else texts
-    wanted = _wanted("guardrail_assessments", policies, actions)
-    least = 0 if policies is None and actions is None else 1
+    wanted, least = _wanted("guardrail_assessments", policies, actions)
     return _draw_assessment(draw, draw(IDS), wanted, least, some)
 
 
@@ -147,31 +144,35 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether this module can draw a policy: automated reasoning, or a policy with lists of entries with an action."""
+    """Whether this module can draw a policy: it is automated reasoning, or has only lists of entries with an action."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
 
 
 _Wanted = tuple[tuple[str, ...], frozenset[str]]
-"""Policies, the simplest first, and the allowed actions; every policy can have at least one of the actions."""
+"""Policies, the simplest first, and the allowed actions."""
 
 
-def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> _Wanted:
-    asked = frozenset(chosen(function, "policies", policies, guardrail_policies()))
+def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> tuple[_Wanted, int]:
+    """Return the requested policies and actions, and the smallest number of policies with entries.
+
+    Raises InvalidArgument if no policy can have one of the actions.
+    """
+    wanted = chosen(function, "policies", policies, guardrail_policies())
     allowed = frozenset(chosen(function, "actions", actions, tuple(REASONS)))
-    fitting = _fitting(asked, allowed)
-    if not fitting:
+    if not _fitting(wanted, allowed):
         raise InvalidArgument(
             f"{function}(policies={policies!r}, actions={actions!r}): none of these policies knows such an action. "
             "Leave one of both out; only sensitiveInformationPolicy anonymizes, automated reasoning has no action."
         )
-    return fitting, allowed
+    return (wanted, allowed), 0 if policies is None and actions is None else 1
 
 
 @cache
-def _fitting(policies: frozenset[str], actions: frozenset[str]) -> tuple[str, ...]:
-    return tuple(name for name in guardrail_policies() if name in policies and _has_action(name, actions))
+def _fitting(policies: tuple[str, ...], actions: frozenset[str]) -> tuple[str, ...]:
+    """Return those of the policies that can have at least one of the actions."""
+    return tuple(name for name in policies if _has_action(name, actions))
 
 
 def _has_action(policy: str, actions: frozenset[str]) -> bool:
@@ -181,14 +182,9 @@ def _has_action(policy: str, actions: frozenset[str]) -> bool:
     return any(_forms(each.member.name, actions) for each in lists)
 
 
-def _unblocked(wanted: _Wanted) -> _Wanted:
-    policies, actions = wanted
-    milder = actions - {"BLOCKED"}
-    return _fitting(frozenset(policies), milder), milder
-
-
 def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, texts: Texts) -> Assessment:
-    policies, actions = wanted
+    actions = wanted[1]
+    policies = _fitting(*wanted)
     assessment: Assessment = {}
     units: set[str] = set()
     for policy in draw(st.lists(sampled(policies), min_size=least, max_size=2, unique=True)) if policies else ():
@@ -232,8 +228,8 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
         # An assessment has at most one filter of each type, but may contain the same word or name several times.
         once = lists[name] in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
         entries = _entries(lists[name], actions, texts)
-        unique_by = _TYPE if once else None
-        found[name] = draw(st.lists(entries, min_size=int(name == filled), max_size=2, unique_by=unique_by))
+        least = int(name == filled)
+        found[name] = draw(st.lists(entries, min_size=least, max_size=2, unique_by=_TYPE if once else None))
     # In recorded traces, AWS leaves out an empty `regexes`, although AWS's model requires this member.
     if found.get("regexes") == [] and draw(st.booleans()):
         del found["regexes"]
@@ -246,22 +242,18 @@ _Form = tuple[tuple[str, Any], ...]
 
 @cache
 def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
-    """The possible combinations of values for one kind of entry, without texts and numbers, the simplest first."""
+    """Return the consistent combinations of enum values for one kind of entry, the simplest first."""
     members = bedrock.shape(entry).members
     required = bedrock.shape(entry).metadata.get("required", ())
     enums = {name: bedrock.enum(each.name) for name, each in members.items() if bedrock.enum(each.name)}
-    choices: list[tuple[str | None, ...]] = [
-        values if name in required else (None, *values) for name, values in enums.items() if name != "action"
-    ]
+    choices = {name: values if name in required else (None, *values) for name, values in enums.items()}
+    values_of_action = choices.pop("action")[::-1]
     found: list[_Form] = []
-    for detected, action in product((False, True), reversed(enums["action"])):
-        if action not in actions or not (detected or action == "NONE"):
-            continue
-        for values in product(*choices):
-            form = dict(zip((name for name in enums if name != "action"), values, strict=True))
-            if _sound(form, detected=detected):
-                whole = {**form, "action": action, "detected": detected}
-                found.append(tuple((name, value) for name, value in whole.items() if value is not None))
+    for detected, (action, *values) in product((False, True), [*product(values_of_action, *choices.values())]):
+        form = dict(zip(choices, values, strict=True))
+        if action in actions and (detected or action == "NONE") and _sound(form, detected=detected):
+            whole = {**form, "action": action, "detected": detected}
+            found.append(tuple((name, value) for name, value in whole.items() if value is not None))
     return tuple(found)
 
 

@@ -144,11 +144,10 @@ def special_texts() -> Texts:
     '\r\n'
     """
     # One draw of bytes instead of a list of draws, which takes longer than all other draws of a short stream.
-    return _known(made(st.binary(min_size=1, max_size=8), _easily_mistaken))
-
-
-def _easily_mistaken(drawn: bytes) -> str:
-    return "".join(_EASILY_MISTAKEN[byte % len(_EASILY_MISTAKEN)] for byte in drawn)
+    parts = _EASILY_MISTAKEN
+    return _known(
+        made(st.binary(min_size=1, max_size=8), lambda drawn: "".join(parts[byte % len(parts)] for byte in drawn))
+    )
 
 
 @cached

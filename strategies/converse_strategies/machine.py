@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, TypedDict, Unpack, cast, overload
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, Unpack, cast, overload
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -52,8 +52,7 @@ class Turn:
     calls: tuple[Call, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
+class _Options(NamedTuple):
     agent: Callable[..., Ask]
     server: bool
     may_raise: tuple[type[Exception], ...]

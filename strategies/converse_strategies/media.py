@@ -195,7 +195,7 @@ _SIZES: Final = st.integers(0, _SIDE * _SIDE - 1)
 _COLOURS: Final = st.integers(0, 0xFFFFFF)
 _NAMES: Final = st.text(string.digits + string.ascii_letters + " -()[]", min_size=1, max_size=40)
 _BUCKETS: Final = st.text(string.ascii_lowercase + string.digits, min_size=3, max_size=20)
-_OWNERS: Final = st.sampled_from((None, "123456789012"))
+_OWNERS: Final[st.SearchStrategy[Block]] = st.sampled_from(({}, {"bucketOwner": "123456789012"}))
 _EXTENSIONS: Final = {"three_gp": "3gp", "x-aac": "aac"}
 _EXTRAS: Final = st.sampled_from([(context, cited) for context in (False, True) for cited in (None, False, True)])
 
@@ -253,8 +253,8 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            said = draw(paragraphs)  # drawn even if the format does not use it, like the size in `images`
-            block["source"] = {"bytes": TEXTS[form](said) if form in TEXTS else DOCUMENTS[form]}
+            lines = draw(paragraphs)  # drawn even if the format does not use them, like the size in `images`
+            block["source"] = {"bytes": TEXTS[form](lines) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)
     context, cited = draw(_EXTRAS)
@@ -337,8 +337,7 @@ def _pairs(
     known = [form for form in _BUILT[kind] if form in bedrock.enum(f"{kind}Format")]
     members = [source for source in _SOURCES if bedrock.has_member(f"{kind}Source", source)]
     some = chosen(function, "formats", formats, known)
-    unsaid = [""] if formats is None else []
-    plain = unsaid + [form for form in some if form in TEXTS]
+    plain = [*([""] if formats is None else []), *(form for form in some if form in TEXTS)]
     pairs = [
         (source, form)
         for source in chosen(function, "sources", sources, members)
@@ -354,5 +353,4 @@ def _pairs(
 
 def _draw_s3(draw: st.DrawFn, form: str) -> Block:
     location = {"uri": f"s3://{draw(_BUCKETS)}/file.{_EXTENSIONS.get(form, form)}"}
-    owner = draw(_OWNERS)
-    return {"s3Location": location if owner is None else {**location, "bucketOwner": owner}}
+    return {"s3Location": location | draw(_OWNERS)}

@@ -73,9 +73,9 @@ class Used:
         self.caches_briefly = False
 
     def has_room(self, block: Block) -> bool:
-        """Count a block, give a document a unique name, and shorten a cache point that would outlive an earlier one.
+        """Count a block. Return False if the request already has as many blocks of this kind as Bedrock allows.
 
-        Return False if the request has too many such blocks.
+        A document gets a unique name, and a cache point does not last longer than an earlier cache point.
         """
         kind = next(iter(block))
         self.counts[kind] += 1
@@ -89,9 +89,9 @@ class Used:
 
 
 def shorten(point: dict[str, Any], briefly: bool) -> bool:
-    """Remove the lifetime of one hour from a cache point after one of five minutes, which is the default.
+    """Remove the lifetime of one hour from a cache point if an earlier cache point has the default, five minutes.
 
-    `briefly` is whether there was one of five minutes. Return whether there is one now.
+    `briefly` is true if there is such an earlier cache point. Return True if there is one for the next cache point.
     """
     if briefly and point.get("ttl", _BRIEF) != _BRIEF:
         del point["ttl"]
@@ -102,7 +102,7 @@ _BRIEF: Final = "5m"
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The requested kinds of a user's blocks, by default all kinds that the installed botocore has.
+    """Return the requested kinds of blocks of a user, by default all kinds that the installed botocore has.
 
     Raises InvalidArgument for any other kind.
     """
@@ -121,13 +121,10 @@ def _draw_user_content(
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):
             content.append(block)
-    if not content or (_has(content, "document") and not _has(content, "text")):
+    found = {kind for block in content for kind in block}
+    if not content or ("document" in found and "text" not in found):
         content.append({"text": draw(texts)})
     return content
-
-
-def _has(content: list[Block], kind: str) -> bool:
-    return any(kind in block for block in content)
 
 
 @cached
@@ -216,12 +213,11 @@ def _turn(
     answer = sorted(draw(st.lists(_block(of_assistant, texts, specs), min_size=1, max_size=3)), key=_place)
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     results = [_result(draw, use, used) for use in uses]
-    said = _draw_user_content(draw, of_user, texts, 2, used) if not results or draw(st.booleans()) else []
-    content = [*({"toolResult": result} for result in results), *said]
-    return _Turn(
-        [{"role": "assistant", "content": answer}, {"role": "user", "content": content}],
-        list(zip(uses, results, strict=True)),
-    )
+    content = [{"toolResult": result} for result in results]
+    if not results or draw(st.booleans()):
+        content += _draw_user_content(draw, of_user, texts, 2, used)
+    messages = [{"role": "assistant", "content": answer}, {"role": "user", "content": content}]
+    return _Turn(messages, [*zip(uses, results, strict=True)])
 
 
 def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -246,20 +242,20 @@ def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, An
     return result
 
 
+def _answered() -> list[str]:
+    return [kind for kind in streamable() if kind in _ANSWERED]
+
+
 def kinds_of_conversations() -> tuple[str, ...]:
-    """The members of ContentBlock that a message of either role may have."""
-    streamed = [kind for kind in streamable() if kind in _ANSWERED]
-    return (*streamed, *(kind for kind in _user_kinds(None) if kind not in streamed))
+    """Return the members of ContentBlock that a message in a conversation may have, whatever its role is."""
+    return tuple(dict.fromkeys((*_answered(), *_user_kinds(None))))
 
 
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the requested kinds of blocks for the assistant and for the user; `text` if a role has none."""
-    streamed = [kind for kind in streamable() if kind in _ANSWERED]
-    said = _user_kinds(None)
     wanted = chosen("conversations", "kinds", kinds, kinds_of_conversations())
-    streamed = [kind for kind in streamed if kind in wanted]
-    if tools is not None and not _specs(tools):
-        streamed = [kind for kind in streamed if kind != "toolUse"]
-    return tuple(streamed or ["text"]), tuple(kind for kind in said if kind in wanted) or ("text",)
+    never = "toolUse" if tools is not None and not _specs(tools) else None
+    of_assistant = tuple(kind for kind in _answered() if kind in wanted and kind != never)
+    return of_assistant or ("text",), tuple(kind for kind in _user_kinds(None) if kind in wanted) or ("text",)

@@ -13,8 +13,7 @@ from converse_strategies.leaves import composite, sampled
 _MOST_TOKENS: Final = 2_000_000
 _TOKENS: Final = st.integers(1, _MOST_TOKENS)
 _CACHED_TOKENS: Final = st.integers(0, _MOST_TOKENS)
-_CACHE_KEYS: Final = st.sampled_from(("none", "counts", "details", "undocumented"))
-_SOME_CACHE_KEYS: Final = st.sampled_from(("counts", "details", "undocumented"))
+_CACHE_KEYS: Final = ("none", "counts", "details", "undocumented")
 
 USAGE_SIZE: Final = 10
 """The number of bytes that `read_usage` reads."""
@@ -46,7 +45,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
     >>> find(token_usages(), lambda usage: usage.get("cacheWriteInputTokens", 0) >= 9)["totalTokens"]
     11
     """
-    keys = "none" if cached is False else draw(_SOME_CACHE_KEYS if cached else _CACHE_KEYS)
+    keys = "none" if cached is False else draw(sampled(_CACHE_KEYS[1:] if cached else _CACHE_KEYS))
     given, answered = draw(_TOKENS), draw(_TOKENS)
     if keys == "none":
         return _usage(given, answered)
@@ -148,5 +147,5 @@ def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | N
 
 _BOTH: Final = ("guardrail", "promptRouter")
 _TRACED: Final = st.sampled_from((("promptRouter",), ("guardrail",), _BOTH, _BOTH))
-_GUARDED: Final = st.sampled_from((("guardrail",), ("guardrail", "promptRouter")))
+_GUARDED: Final = st.sampled_from((("guardrail",), _BOTH))
 _ROUTED: Final = st.sampled_from(ROUTED)

@@ -146,8 +146,9 @@ class _Drawers(ShapeWalk[Draw]):
         if bedrock.is_document(shape):
             # A value of AWS's document type is never null itself: AWS omits a member instead of sending null.
             return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
-        if shape.type_name == "string" and self._texts is not None and _is_free(shape):
-            return _from(_of_length(self._texts, *_lengths(shape)))
+        texts = self._texts if shape.type_name == "string" and not shape.enum else None
+        if texts is not None and shape.metadata.get("pattern", _ANYTHING) == _ANYTHING:
+            return _from(_of_length(texts, *_lengths(shape)))
         return _from(_SCALARS[shape.type_name](shape))
 
     def holder(self, shape: bedrock.Shape, inner: Mapping[str, Draw]) -> Draw:
@@ -218,10 +219,6 @@ def _sizes(shape: bedrock.Shape, most: int) -> tuple[int, int]:
     low, high = _lengths(shape)
     wanted = max(low, most)
     return low, wanted if high is None else min(wanted, high)
-
-
-def _is_free(shape: bedrock.Shape) -> bool:
-    return not shape.enum and shape.metadata.get("pattern", _ANYTHING) == _ANYTHING
 
 
 def _lengths(shape: bedrock.Shape) -> tuple[int, int | None]:

@@ -18,14 +18,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message
 from converse_strategies.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
-from converse_strategies.answer_plan import (
-    HEAD_SIZE,
-    Maker,
-    even_pieces,
-    maker_of,
-    plan_of,
-    sent_by,
-)
+from converse_strategies.answer_plan import HEAD_SIZE, Maker, even_pieces, maker_of, plan_of, sent_by
 from converse_strategies.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
 from converse_strategies.leaves import Texts, chosen, composite
 
@@ -177,17 +170,14 @@ def cut(text: str, cuts: bytes) -> list[str]:
     start = end = 0
     for byte in cuts:
         seam = _next_seam(text, start + 1, byte % 4) if _SEAMS <= byte < _SKIPS else None
+        if _SKIPS <= byte < _EMPTY:
+            end = min(len(text), end + (byte - _SKIPS + 1) * _LONGEST)
+            continue
         if seam is not None:
             end = seam
-            pieces.append(text[start:end])
-            start = end
-        elif byte >= _EMPTY:
-            pieces.append(text[start:end])
-            start = end
-        elif byte >= _SKIPS:
-            end = min(len(text), end + (byte - _SKIPS + 1) * _LONGEST)
-        elif start < len(text):
+        elif byte < _SKIPS:
             end = min(len(text), end + byte % _LONGEST + 1)
+        if end > start or byte >= _EMPTY:
             pieces.append(text[start:end])
             start = end
     rest = text[start:]
@@ -241,7 +231,11 @@ def stream_events(
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
     ['messageStart', 'messageStop', 'metadata']
     """
-    model = _family(family)
+    if family is not None and family not in FAMILIES:
+        raise InvalidArgument(
+            f"stream_events(family={family!r}) is no model family. One of: {', '.join(FAMILIES)}; None cuts anywhere."
+        )
+    model = FAMILIES[family] if family else None
     wanted = chosen("stream_events", "kinds", kinds, streamable())
     maker = None if model is None else maker_of(model)
     if maker is not None and kinds is None:
@@ -308,14 +302,12 @@ class _LongCutter:
 def _leave_unfinished(events: list[Event]) -> None:
     """Cut off the input of a tool use that is the last block, in the middle of its last delta."""
     for event in reversed(events):
-        match event:
-            case {"contentBlockDelta": {"delta": {"toolUse": {"input": piece}} as delta}} if piece:
-                delta["toolUse"] = {"input": piece[: len(piece) // 2]}
-                return
-            case {"contentBlockStop": _} if event is not events[-1]:
-                return
-            case _:
-                pass
+        delta = event.get("contentBlockDelta", {}).get("delta", {})
+        piece = delta.get("toolUse", {}).get("input")
+        if piece:
+            delta["toolUse"] = {"input": piece[: len(piece) // 2]}
+        if piece or ("contentBlockStop" in event and event is not events[-1]):
+            return
 
 
 def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> tuple[list[Event], list[Block]]:
@@ -331,11 +323,3 @@ def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> tuple[list[Event], 
 def _tool_start(event: Event) -> dict[str, Any] | None:
     start: dict[str, dict[str, Any]] = event.get("contentBlockStart", {}).get("start", {})
     return start.get("toolUse") or start.get("toolResult")
-
-
-def _family(name: str | None) -> Family | None:
-    if name is not None and name not in FAMILIES:
-        raise InvalidArgument(
-            f"stream_events(family={name!r}) is no model family. One of: {', '.join(FAMILIES)}; None cuts anywhere."
-        )
-    return None if name is None else FAMILIES[name]

@@ -48,6 +48,7 @@ WORDS = list(islice(words(1), 1000))
         ({"type": ["null", "string"]}, None),
         ({"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}, None),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "a"),
+        ({"type": "integer", "minimum": 10**400}, 10**400),
         ({"type": "string", "minLength": 3}, "aaa"),
         ({"type": "string", "maxLength": 0}, ""),
         ({"type": "string", "pattern": r"^[A-Z]{2}-\d+$"}, "AA-0"),

@@ -6,8 +6,9 @@ Source: JSON Schema 2020-12; `dependencies`, `additionalItems` and lists under `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from converse_harness.json_schema.formats import STRING_FORMATS
 from converse_harness.json_schema.parts import TYPES, SchemaPart, is_multiple, key, kind, matches
@@ -25,13 +26,18 @@ def broken(part: SchemaPart, value: Any) -> str | None:
     """
     if part.schema is False:
         return part.path
-    for keyword, given in part.keywords():
-        check = CHECKS.get(keyword)
-        if check is None or (check.about and kind(value) not in TYPES[check.about]):
-            continue
-        for found in check.broken(part, given, value):
+    for keyword, given in part.entries():
+        for found in broken_by(part, keyword, given, value):
             return found or f"{part.path}/{keyword}"
     return None
+
+
+def broken_by(part: SchemaPart, keyword: str, given: Any, value: Any) -> _Paths:
+    """Return the paths of the broken keywords at and below one keyword, which has the value `given` in `part`."""
+    check = CHECKS.get(keyword)
+    if check is None or (check.about and kind(value) not in TYPES[check.about]):
+        return ()
+    return check.broken(part, given, value)
 
 
 def holds(part: SchemaPart, value: Any) -> bool:
@@ -39,18 +45,20 @@ def holds(part: SchemaPart, value: Any) -> bool:
     return broken(part, value) is None
 
 
+Part = TypeVar("Part", bound=SchemaPart)
 _Paths = Iterable[str | None]
-"""The result of a check: the paths of broken keywords. None means that nothing is broken, "" the checked keyword
-itself.
-"""
+"""The result of a check: the paths of the broken keywords; None stands for the path of the checked keyword itself."""
+
+_Check = Callable[[SchemaPart, Any, Any], _Paths]
+"""Function of a schema, the keyword's value in this schema, and the value to check."""
 
 
+@dataclass(frozen=True, slots=True)
 class KeywordCheck:
     """The check of one keyword. `about` is the type of the values that the keyword restricts; "" means all types."""
 
-    def __init__(self, about: str, broken: Callable[[SchemaPart, Any, Any], _Paths]) -> None:
-        self.about = about
-        self.broken = broken
+    about: str
+    broken: _Check
 
 
 def _plain(about: str, is_right: Callable[[Any, Any], object]) -> KeywordCheck:
@@ -62,50 +70,24 @@ def _below(children: Iterable[SchemaPart], value: Any) -> Iterator[str]:
     return (found for child in children if (found := broken(child, value)) is not None)
 
 
-def _reference(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    target = part.target()
-    return () if target is None else _below([target], value)
+def _branch(part: Part, value: Any) -> list[Part]:
+    """Return `then` or `else`, depending on `if`; an empty list if the schema does not have the keyword."""
+    name = "then" if holds(part.child("if"), value) else "else"
+    return [part.child(name)] if part.get(name) is not None else []
 
 
-def _any_of(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    return () if any(holds(child, value) for child in part.children("anyOf")) else (None,)
+def limits(parts: Iterable[SchemaPart], keyword: str) -> Iterator[tuple[Fraction, bool]]:
+    """Yield the limits of the schemas' numbers, each with whether the limit itself is allowed.
 
-
-def _one_of(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    return () if sum(holds(child, value) for child in part.children("oneOf")) == 1 else (None,)
-
-
-def _if(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    branch = "then" if holds(part.child("if"), value) else "else"
-    return _below([part.child(branch)], value) if part.get(branch) is not None else ()
-
-
-def _limit(part: SchemaPart, keyword: str) -> tuple[Fraction, bool] | None:
-    limits: list[tuple[Fraction, bool]] = []
-    exclusive = part.get(f"exclusive{keyword.capitalize()}")
-    inclusive = part.get(keyword)
-    if inclusive is not None:
-        limits.append((exact(inclusive), exclusive is not True))
-    if exclusive is not None and not isinstance(exclusive, bool):
-        limits.append((exact(exclusive), False))
-    if not limits:
-        return None
-    if keyword == "minimum":
-        return max(limits, key=lambda limit: (limit[0], not limit[1]))
-    return min(limits)
-
-
-def lowest(part: SchemaPart) -> tuple[Fraction, bool] | None:
-    """Return the lower limit of a schema's numbers, and whether the limit itself is allowed; None without a limit.
-
-    `exclusiveMinimum` may be a number, or (in older drafts) true or false.
+    `keyword` is `minimum` or `maximum`; the exclusive keyword is a number, or (in older drafts) true or false.
     """
-    return _limit(part, "minimum")
-
-
-def highest(part: SchemaPart) -> tuple[Fraction, bool] | None:
-    """Return the upper limit of a schema's numbers, and whether the limit itself is allowed; None without a limit."""
-    return _limit(part, "maximum")
+    for part in parts:
+        exclusive = part.get(f"exclusive{keyword.capitalize()}")
+        inclusive = part.get(keyword)
+        if inclusive is not None:
+            yield exact(inclusive), exclusive is not True
+        if exclusive is not None and not isinstance(exclusive, bool):
+            yield exact(exclusive), False
 
 
 def exact(number: float) -> Fraction:
@@ -113,14 +95,12 @@ def exact(number: float) -> Fraction:
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
-def _above(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    limit = lowest(part)
-    return (None,) if limit and not (value > limit[0] or (limit[1] and value == limit[0])) else ()
+def _is_above(part: SchemaPart, given: Any, value: Any) -> _Paths:
+    return (None for low, allowed in limits([part], "minimum") if value < low or (value == low and not allowed))
 
 
-def _under(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    limit = highest(part)
-    return (None,) if limit and not (value < limit[0] or (limit[1] and value == limit[0])) else ()
+def _is_below(part: SchemaPart, given: Any, value: Any) -> _Paths:
+    return (None for high, allowed in limits([part], "maximum") if value > high or (value == high and not allowed))
 
 
 def _items(part: SchemaPart, given: Any, value: Any) -> _Paths:
@@ -129,10 +109,6 @@ def _items(part: SchemaPart, given: Any, value: Any) -> _Paths:
 
 def _members(part: SchemaPart, given: Any, value: Any) -> _Paths:
     return (found for name, member in value.items() for found in _below(part.at_member(name), member))
-
-
-def _names(part: SchemaPart, given: Any, value: Any) -> _Paths:
-    return (found for name in value for found in _below([part.child("propertyNames")], name))
 
 
 def _contains(part: SchemaPart, given: Any, value: Any) -> _Paths:
@@ -154,26 +130,26 @@ def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
     return check
 
 
-def _applied(part: SchemaPart, value: Any) -> Iterator[SchemaPart]:
-    """Yield the schemas that apply to a value at this place: the part, the target of its `$ref`, and its branches."""
+def applied(part: Part, value: Any) -> Iterator[Part]:
+    """Yield the schemas that apply to a value: the part itself, the target of its `$ref`, and its branches.
+
+    A branch, such as a child of `anyOf`, applies if the value satisfies it. Targets and branches of the yielded schemas
+    follow in the same way.
+    """
     yield part
-    nearby = [each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword)]
-    target = part.target()
-    if target is not None:
-        nearby.append(target)
+    nearby = [*part.targets(), *(each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword))]
     if part.get("if") is not None:
-        branch = "then" if holds(part.child("if"), value) else "else"
-        nearby += [part.child(each) for each in ("if", branch) if part.get(each) is not None]
+        nearby += [part.child("if"), *_branch(part, value)]
     if is_object(value):
         nearby += [part.child("dependentSchemas", name) for name in part.get("dependentSchemas", ()) if name in value]
     for each in nearby:
         if holds(each, value):
-            yield from _applied(each, value)
+            yield from applied(each, value)
 
 
 def _unevaluated_members(part: SchemaPart, given: Any, value: Any) -> _Paths:
     known: set[str] = set()
-    for each in _applied(part, value):
+    for each in applied(part, value):
         known.update(name for name in value if each.at_member(name))
         if each != part and each.get("unevaluatedProperties") is not None:
             known.update(value)
@@ -183,7 +159,7 @@ def _unevaluated_members(part: SchemaPart, given: Any, value: Any) -> _Paths:
 
 def _unevaluated_items(part: SchemaPart, given: Any, value: Any) -> _Paths:
     known: set[int] = set()
-    for each in _applied(part, value):
+    for each in applied(part, value):
         known.update(index for index in range(len(value)) if each.at_item(index))
         if each.get("contains") is not None:
             known.update(index for index, item in enumerate(value) if holds(each.child("contains"), item))
@@ -199,25 +175,29 @@ def kinds(given: str | list[str]) -> frozenset[str]:
 
 
 CHECKS: Final[Mapping[str, KeywordCheck]] = {
-    "$ref": KeywordCheck("", _reference),
+    "$ref": KeywordCheck("", lambda part, given, value: _below(part.targets(), value)),
     "type": _plain("", lambda given, value: kind(value) in kinds(given)),
     "enum": _plain("", lambda given, value: key(value) in map(key, given)),
     "const": _plain("", lambda given, value: key(value) == key(given)),
     "allOf": KeywordCheck("", lambda part, given, value: _below(part.children("allOf"), value)),
-    "anyOf": KeywordCheck("", _any_of),
-    "oneOf": KeywordCheck("", _one_of),
+    "anyOf": KeywordCheck(
+        "", lambda part, given, value: () if any(holds(child, value) for child in part.children("anyOf")) else (None,)
+    ),
+    "oneOf": KeywordCheck(
+        "",
+        lambda part, given, value: () if sum(holds(each, value) for each in part.children("oneOf")) == 1 else (None,),
+    ),
     "not": KeywordCheck("", lambda part, given, value: (None,) if holds(part.child("not"), value) else ()),
-    "if": KeywordCheck("", _if),
-    "minimum": KeywordCheck("number", _above),
-    "exclusiveMinimum": KeywordCheck("number", _above),
-    "maximum": KeywordCheck("number", _under),
-    "exclusiveMaximum": KeywordCheck("number", _under),
+    "if": KeywordCheck("", lambda part, given, value: _below(_branch(part, value), value)),
+    "minimum": KeywordCheck("number", _is_above),
+    "exclusiveMinimum": KeywordCheck("number", _is_above),
+    "maximum": KeywordCheck("number", _is_below),
+    "exclusiveMaximum": KeywordCheck("number", _is_below),
     "multipleOf": _plain("number", lambda given, value: is_multiple(value, given)),
     "minLength": _plain("string", lambda given, value: len(value) >= given),
     "maxLength": _plain("string", lambda given, value: len(value) <= given),
     "pattern": KeywordCheck(
-        "string",
-        lambda part, given, value: () if matches(f"{part.path}/pattern", given, value) else (None,),
+        "string", lambda part, given, value: () if matches(f"{part.path}/pattern", given, value) else (None,)
     ),
     "format": _plain(
         "string", lambda given, value: given not in STRING_FORMATS or bool(STRING_FORMATS[given].holds(value))
@@ -234,7 +214,10 @@ CHECKS: Final[Mapping[str, KeywordCheck]] = {
     "patternProperties": KeywordCheck("object", _members),
     "additionalProperties": KeywordCheck("object", _members),
     "unevaluatedProperties": KeywordCheck("object", _unevaluated_members),
-    "propertyNames": KeywordCheck("object", _names),
+    "propertyNames": KeywordCheck(
+        "object",
+        lambda part, given, value: (found for name in value for found in _below([part.child("propertyNames")], name)),
+    ),
     "required": _plain("object", lambda given, value: all(name in value for name in given)),
     "minProperties": _plain("object", lambda given, value: len(value) >= given),
     "maxProperties": _plain("object", lambda given, value: len(value) <= given),

@@ -76,8 +76,7 @@ _IPV6: Final = StringFormat(
     lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text),
 )
 _EMAIL: Final = StringFormat(
-    lambda number: _numbered("a", number, "@example.com"),
-    _matches(rf"[^\s@\"(),:;<>\[\]\\]+@{_LABEL}(\.{_LABEL})*"),
+    lambda number: _numbered("a", number, "@example.com"), _matches(rf"[^\s@\"(),:;<>\[\]\\]+@{_LABEL}(\.{_LABEL})*")
 )
 _HOST: Final = StringFormat(lambda number: _numbered("a", number, ".example.com"), _is_host)
 _WEB: Final = StringFormat(lambda number: _numbered("https://example.com/", number), _matches(_URI))

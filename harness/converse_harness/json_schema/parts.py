@@ -1,15 +1,15 @@
-"""SchemaPart (a schema at its place in the whole), the types and equality of JSON values, and the forms of keywords."""
+"""The types and the equality of JSON values, the forms of keywords, and SchemaPart: a schema with its place."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import getitem
-from typing import Any, Final
+from typing import Any, Final, Self, TypeGuard
 from urllib.parse import unquote
 
 from converse_harness.json_schema.patterns import compiled
@@ -27,7 +27,7 @@ TYPES: Final[Mapping[str, frozenset[str]]] = {
     "array": frozenset({"array"}),
     "object": frozenset({"object"}),
 }
-"""The kinds of values that each name in the keyword `type` allows."""
+"""Name of a type, as in the keyword `type` -> the kinds of values that the type allows."""
 
 _KINDS: Final[Mapping[type, str]] = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array"}
 
@@ -76,7 +76,7 @@ def is_multiple(number: float, of: float) -> bool:
 
 
 class Unsatisfied(Exception):
-    """Raised if no value can be made for a schema. `path` is the place of the wrong keyword, the message a reason."""
+    """Raised if no value can be made for a schema. `path` is the place of the keyword that prevents it."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -88,53 +88,41 @@ def is_schema(value: object) -> bool:
     return isinstance(value, bool) or is_object(value)
 
 
-def _are_schemas(value: object) -> bool:
-    return is_array(value) and bool(value) and all(map(is_schema, value))
-
-
-def _is_count(value: object) -> bool:
-    return kind(value) == "integer" and is_number(value) and value >= 0
-
-
-def _is_limit(value: object) -> bool:
-    return isinstance(value, bool) or _is_finite(value)
-
-
-def _is_finite(value: object) -> bool:
-    return is_number(value) and math.isfinite(value)
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Whether a JSON value is a number, but neither NaN nor infinite."""
+    return is_number(value) and abs(value) < math.inf
 
 
 def _are_texts(value: object) -> bool:
     return is_array(value) and all(isinstance(each, str) for each in value)
 
 
-def _is_type(value: object) -> bool:
-    return isinstance(value, str) and value in TYPES
-
-
-def _by_name(value: object) -> bool:
-    return is_object(value) and all(map(is_schema, value.values()))
-
-
-def _are_dependencies(value: object) -> bool:
-    return is_object(value) and all(is_schema(each) or _are_texts(each) for each in value.values())
+def are_types(value: object) -> bool:
+    """Whether a JSON value is the name of a type, or a list of such names that is not empty."""
+    names = value if is_array(value) and value else [value]
+    return all(isinstance(name, str) and name in TYPES for name in names)
 
 
 _Form = tuple[str, Callable[[Any], bool]]
 
-_COUNT: Final[_Form] = ("a whole number of 0 or more", _is_count)
-_NUMBER: Final[_Form] = ("a number", _is_finite)
+_COUNT: Final[_Form] = (
+    "a whole number of 0 or more",
+    lambda value: is_number(value) and kind(value) == "integer" and value >= 0,
+)
 _TEXT: Final[_Form] = ("a string", lambda value: isinstance(value, str))
 _SCHEMA: Final[_Form] = ("a schema: an object, true or false", is_schema)
-_SCHEMAS: Final[_Form] = ("a list of at least one schema", _are_schemas)
-_NAMED: Final[_Form] = ("an object whose values are schemas", _by_name)
+_SCHEMAS: Final[_Form] = (
+    "a list of at least one schema",
+    lambda value: is_array(value) and bool(value) and all(map(is_schema, value)),
+)
+_NAMED: Final[_Form] = (
+    "an object whose values are schemas",
+    lambda value: is_object(value) and all(map(is_schema, value.values())),
+)
 
 FORMS: Final[Mapping[str, _Form]] = {
     "$ref": _TEXT,
-    "type": (
-        f"one of {', '.join(TYPES)}, or a list of them",
-        lambda value: _is_type(value) or (is_array(value) and bool(value) and all(map(_is_type, value))),
-    ),
+    "type": (f"one of {', '.join(TYPES)}, or a list of them", are_types),
     "enum": ("a list of values", is_array),
     **dict.fromkeys(["allOf", "anyOf", "oneOf", "prefixItems"], _SCHEMAS),
     **dict.fromkeys(["not", "if", "then", "else", "contains", "propertyNames", "additionalItems"], _SCHEMA),
@@ -142,14 +130,20 @@ FORMS: Final[Mapping[str, _Form]] = {
     "items": ("a schema", lambda value: is_schema(value) or (is_array(value) and all(map(is_schema, value)))),
     **dict.fromkeys(["minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"], _COUNT),
     **dict.fromkeys(["minProperties", "maxProperties"], _COUNT),
-    **dict.fromkeys(["minimum", "maximum"], _NUMBER),
-    **dict.fromkeys(["exclusiveMinimum", "exclusiveMaximum"], ("a number", _is_limit)),
-    "multipleOf": ("a number above 0", lambda value: _is_finite(value) and value > 0),
+    **dict.fromkeys(["minimum", "maximum"], ("a number", is_finite)),
+    **dict.fromkeys(
+        ["exclusiveMinimum", "exclusiveMaximum"],
+        ("a number", lambda value: isinstance(value, bool) or is_finite(value)),
+    ),
+    "multipleOf": ("a number above 0", lambda value: is_finite(value) and value > 0),
     **dict.fromkeys(["pattern", "format"], _TEXT),
     "uniqueItems": ("true or false", lambda value: isinstance(value, bool)),
     "required": ("a list of names", _are_texts),
     **dict.fromkeys(["properties", "patternProperties", "dependentSchemas"], _NAMED),
-    "dependencies": ("an object whose values are schemas or lists of names", _are_dependencies),
+    "dependencies": (
+        "an object whose values are schemas or lists of names",
+        lambda value: is_object(value) and all(is_schema(each) or _are_texts(each) for each in value.values()),
+    ),
     "dependentRequired": (
         "an object whose values are lists of names",
         lambda value: is_object(value) and all(map(_are_texts, value.values())),
@@ -161,7 +155,10 @@ FORMS: Final[Mapping[str, _Form]] = {
 
 
 def matches(path: str, pattern: str, text: str) -> bool:
-    """Whether a text contains a match of the pattern. If re rejects the pattern, raises Unsatisfied with its `path`."""
+    """Whether a text contains a match of the pattern.
+
+    Raises Unsatisfied for a pattern that Python's re cannot read; `path` is the place of the pattern in the schema.
+    """
     try:
         return compiled(pattern).search(text) is not None
     except (re.error, OverflowError, RecursionError) as error:
@@ -169,10 +166,10 @@ def matches(path: str, pattern: str, text: str) -> bool:
 
 
 UNKNOWN: Final = frozenset({"$dynamicRef", "$recursiveRef"})
-"""Keywords that restrict values, but that this package does not support."""
+"""Keywords that restrict values, but are not supported here: a schema with one of them has no value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SchemaPart:
     """A schema at its place in the whole schema `root`. `path` is a JSON pointer such as `#/properties/city`."""
 
@@ -181,39 +178,45 @@ class SchemaPart:
     root: Any = field(compare=False, repr=False)
 
     def get(self, keyword: str, default: Any = None) -> Any:
-        """Return a keyword's value, `default` if the schema lacks the keyword. Raises Unsatisfied for a wrong form."""
+        """Return the value of a keyword, or `default` if the schema does not have the keyword.
+
+        Raises Unsatisfied if the value is not of the form that FORMS requires.
+        """
         if not is_object(self.schema) or keyword not in self.schema:
             return default
         value = self.schema[keyword]
-        if keyword in FORMS:
-            form, is_right = FORMS[keyword]
-            if not is_right(value):
-                raise Unsatisfied(f"{self.path}/{keyword}", f"is {value!r}, and {keyword} takes {form}")
-            if FORMS[keyword] is _COUNT:
-                return int(value)  # JSON Schema treats 2.0 as an integer
-        return value
+        form = FORMS.get(keyword)
+        if form is not None and not form[1](value):
+            raise Unsatisfied(f"{self.path}/{keyword}", f"is {value!r}, and {keyword} takes {form[0]}")
+        return int(value) if form is _COUNT else value  # JSON Schema treats 2.0 as an integer
 
-    def keywords(self) -> Iterator[tuple[str, Any]]:
-        """Yield each keyword with its value. Raises Unsatisfied for a wrong form, and for a keyword in UNKNOWN."""
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """Yield each keyword with its value. Raises Unsatisfied for a wrong form, and for each keyword in UNKNOWN."""
         for name in self.schema if is_object(self.schema) else ():
             if name in UNKNOWN:
                 raise Unsatisfied(f"{self.path}/{name}", "is not followed")
             yield name, self.get(name)
 
-    def child(self, *steps: str | int) -> SchemaPart:
+    def child(self, *steps: str | int) -> Self:
         """Return the part at a path below this part, for example `child("properties", "city")`."""
         path = self.path + "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
-        return SchemaPart(path, reduce(getitem, steps, self.schema), self.root)
+        return self._at(path, reduce(getitem, steps, self.schema))
 
-    def children(self, keyword: str) -> list[SchemaPart]:
+    def _at(self, path: str, schema: Any) -> Self:
+        return replace(self, path=path, schema=schema)
+
+    def children(self, keyword: str) -> list[Self]:
         """Return the parts in the list under a keyword such as `anyOf`; an empty list without this keyword."""
         return [self.child(keyword, index) for index in range(len(self.get(keyword, ())))]
 
-    def target(self) -> SchemaPart | None:
-        """Return the part to which `$ref` refers; None without a `$ref`. Raises Unsatisfied if the part is missing."""
+    def targets(self) -> Sequence[Self]:
+        """Return a list of the part to which `$ref` refers. The list is empty if the schema has no `$ref`.
+
+        Raises Unsatisfied if the whole schema has no part at this place.
+        """
         reference: str | None = self.get("$ref")
         if reference is None:
-            return None
+            return []
         value, path = self.root, "#" + unquote(reference[1:])
         try:
             if (path != "#" and not path.startswith("#/")) or not reference.startswith("#"):
@@ -225,11 +228,12 @@ class SchemaPart:
             raise Unsatisfied(
                 f"{self.path}/$ref", f"is {reference!r}, and only places of the same schema are followed (#/$defs/Name)"
             ) from error
+        target = self._at(path, value)
         if not is_schema(value):
             raise Unsatisfied(f"{self.path}/$ref", f"is {reference!r}, and there is no schema at that place")
-        return SchemaPart(path, value, self.root)
+        return [target]
 
-    def at_member(self, name: str) -> list[SchemaPart]:
+    def at_member(self, name: str) -> list[Self]:
         """Return the parts that apply to an object's member with this name."""
         found = [self.child("properties", name)] if name in self.get("properties", ()) else []
         found += [
@@ -241,15 +245,9 @@ class SchemaPart:
             found.append(self.child("additionalProperties"))
         return found
 
-    @property
-    def first_items(self) -> list[SchemaPart]:
-        """Return the parts for the first items of an array: `prefixItems`, or `items` in older drafts."""
-        return self.children("items") if is_array(self.get("items")) else self.children("prefixItems")
-
-    def at_item(self, index: int) -> list[SchemaPart]:
-        """Return the parts that apply to an array's item at this index."""
-        first = self.first_items
-        if index < len(first):
-            return [first[index]]
-        rest = "additionalItems" if is_array(self.get("items")) else "items"
+    def at_item(self, index: int) -> list[Self]:
+        """Return the parts that apply to an array's item at this index. In older drafts, `items` may be a list."""
+        first, rest = ("items", "additionalItems") if is_array(self.get("items")) else ("prefixItems", "items")
+        if index < len(self.get(first, ())):
+            return [self.child(first, index)]
         return [self.child(rest)] if self.get(rest) is not None else []

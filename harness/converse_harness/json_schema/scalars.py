@@ -10,7 +10,7 @@ from itertools import islice, product
 from string import ascii_lowercase
 from typing import Final
 
-from converse_harness.json_schema.checking import exact, highest, lowest
+from converse_harness.json_schema.checking import exact, limits
 from converse_harness.json_schema.formats import STRING_FORMATS
 from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
 from converse_harness.json_schema.patterns import PatternTooHard, matching
@@ -23,19 +23,20 @@ _LONGEST: Final = 100_000
 
 
 def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) -> Iterator[int | float]:
-    """Yield numbers within the limits, those near 0 first; `start` shifts the first number. `whole`: only integers."""
-    lows = [limit for part in form if (limit := lowest(part)) is not None]
-    highs = [limit for part in form if (limit := highest(part)) is not None]
-    low = max(lows, default=None, key=lambda limit: (limit[0], not limit[1]))
-    high = min(highs, default=None)
+    """Yield numbers within the limits of a conjunction, those near 0 first. With `whole`, yield only integers.
+
+    `start` moves the first number away from 0. Raises Unsatisfied if no number is found.
+    """
+    low = max(limits(form, "minimum"), default=None, key=lambda limit: (limit[0], not limit[1]))
+    high = min(limits(form, "maximum"), default=None)
     steps = [exact(given) for part in form if (given := part.get("multipleOf")) is not None]
-    grids = [_common([Fraction(1), *steps])]
+    grids = [common([Fraction(1), *steps])]
     if not whole:
-        grids += [_common(steps)] if steps else [Fraction(1, 10**places) for places in range(1, _FINEST)]
+        grids += [common(steps)] if steps else [Fraction(1, 10**places) for places in range(1, _FINEST)]
     is_empty = True
     for grid in grids:
-        first = None if low is None else _at_least(low[0] / grid, inclusive=low[1])
-        last = None if high is None else -_at_least(-high[0] / grid, inclusive=high[1])
+        first = None if low is None else at_least(low[0] / grid, inclusive=low[1])
+        last = None if high is None else -at_least(-high[0] / grid, inclusive=high[1])
         if first is not None and last is not None and first > last:
             continue
         for number in _from(first, last, start, count + 2):
@@ -46,10 +47,7 @@ def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) 
         yield float((low[0] + high[0]) / 2)
     if is_empty:
         rules = [
-            f"{part.path}/{keyword} {part.get(keyword)}"
-            for part in form
-            for keyword in _NUMERIC
-            if part.get(keyword) is not None
+            f"{part.path}/{name} {part.get(name)}" for part in form for name in _NUMERIC if part.get(name) is not None
         ]
         raise Unsatisfied(rules[0].split(" ")[0], f"no number is found that satisfies {', '.join(rules)}")
 
@@ -57,29 +55,30 @@ def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) 
 _NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
 
 
-def _first_path(form: Sequence[SchemaPart]) -> str:
-    return form[0].path if form else "#"
-
-
-def _at_least(number: Fraction, *, inclusive: bool) -> int:
+def at_least(number: Fraction, *, inclusive: bool) -> int:
+    """Return the smallest integer that is not below a number; unless `inclusive`, the smallest that is above it."""
     return math.ceil(number) if inclusive else math.floor(number) + 1
 
 
 def _from(first: int | None, last: int | None, start: int, count: int) -> Iterator[int]:
-    """Yield whole numbers from `first` to `last`: the nearest to 0, moved by `start`, then its neighbours."""
-    nearest = max(0 if last is None else min(0, last), -math.inf if first is None else first)
-    room = None if first is None or last is None else last - first + 1
-    up = last is None or (first is not None and last >= nearest + start) or last >= nearest + start
-    middle = int(nearest) + (start if up else 0)
-    if room is not None and not up:
-        middle = int(nearest) + start % room if nearest == first else int(nearest) - start % room
+    """Yield integers from `first` to `last` (None: without a limit).
+
+    The first integer is the one nearest to 0, moved by `start`; its neighbours follow.
+    """
+    middle = 0 if last is None else min(0, last)
+    middle = middle if first is None else max(middle, first)
+    if last is None or last >= middle + start:
+        middle += start
+    elif first is not None:
+        away = start % (last - first + 1)
+        middle += away if middle == first else -away
     for away in range(count):
         for number in dict.fromkeys([middle + away, middle - away]):
             if (first is None or number >= first) and (last is None or number <= last):
                 yield number
 
 
-def _common(steps: Sequence[Fraction]) -> Fraction:
+def common(steps: Sequence[Fraction]) -> Fraction:
     """Return the least common multiple of some numbers."""
     return Fraction(math.lcm(*(each.numerator for each in steps)), math.gcd(*(each.denominator for each in steps)))
 
@@ -98,31 +97,26 @@ def texts(form: Sequence[SchemaPart], count: int, start: int) -> Iterator[str]:
     low = int(max(part.get("minLength", 0) for part in form))
     high = int(min(part.get("maxLength", max(low, _LONGEST)) for part in form))
     if low > _LONGEST:
-        raise Unsatisfied(f"{_first_path(form)}/minLength", f"is {low}, and texts have {_LONGEST:,} characters at most")
-    patterned = [part for part in form if part.get("pattern") is not None]
-    formatted = [part for part in form if part.get("format") in STRING_FORMATS]
-    for part in formatted:
-        yield from (STRING_FORMATS[part.get("format")].text(start + number) for number in range(count + 2))
+        raise Unsatisfied(f"{form[0].path}/minLength", f"is {low}, and texts have {_LONGEST:,} characters at most")
+    formats = [name for part in form if (name := part.get("format")) in STRING_FORMATS]
+    yield from (STRING_FORMATS[name].text(start + number) for name in formats for number in range(count + 2))
+    patterns = {f"{part.path}/pattern": pattern for part in form if (pattern := part.get("pattern")) is not None}
     is_empty = True
-    for part in patterned:
-        pattern = part.get("pattern")
+    for path, pattern in patterns.items():
         try:
             for text in matching(pattern, low, start):
                 if low <= len(text) <= high:
                     is_empty = False
                     yield text
         except PatternTooHard as reason:
-            raise Unsatisfied(f"{part.path}/pattern", f"is {pattern!r}, and no text is made for it: {reason}") from None
-    if patterned:
+            raise Unsatisfied(path, f"is {pattern!r}, and no text is made for it: {reason}") from None
+    if patterns:
         if is_empty:
-            part = patterned[0]
-            raise Unsatisfied(
-                f"{part.path}/pattern",
-                f"is {part.get('pattern')!r}, and no text of {low} to {high} characters is found",
-            )
+            path, pattern = next(iter(patterns.items()))
+            raise Unsatisfied(path, f"is {pattern!r}, and no text of {low} to {high} characters is found")
         return
     least = max(low, min(1, high))
     for text in islice(words(min(least, 3)), start, start + count + 2):
         made = text + "a" * (least - len(text))
-        yield made[: max(least, 0)] if len(made) > high else made
+        yield made[:least] if len(made) > high else made
     yield "a" * low

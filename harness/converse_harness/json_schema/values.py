@@ -7,9 +7,10 @@ values (`not`, the other branches of `oneOf`) therefore need no code here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import shake_256
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any, Final
 
 from converse_harness.json_schema.checking import broken
@@ -90,25 +91,22 @@ class _ValueMaker:
             self._fail(Unsatisfied(_path(parts), "refers to itself, and every value would have to go on for ever"))
             return []
         self._under_way.append(same)
-        found: dict[object, Any] = {}
-        try:
-            for form in islice(self._forms(parts), _MOST_FORMS):
-                for value in self._candidates(form, count):
-                    if self._is_right(parts, value):
-                        found.setdefault(key(value), value)
-                    if len(found) == count:
-                        break
-                if len(found) == count:
+        different: dict[object, Any] = {}
+        with self._noting_failure():
+            forms = islice(self._forms(parts), _MOST_FORMS)
+            for value in (value for form in forms for value in self._candidates(form, count)):
+                if self._is_right(parts, value):
+                    different.setdefault(key(value), value)
+                if len(different) == count:
                     break
-        except Unsatisfied as reason:
-            self._fail(reason, strong=True)
+        found = [*different.values()]
         self._under_way.pop()
         self._met.discard(same)
         if not found:
             self._fail(Unsatisfied(_path(parts), "allows no value that is found"))
         if not self._met:
-            self._known[same, count] = [*found.values()]
-        return [*found.values()]
+            self._known[same, count] = found
+        return found
 
     def number(self, where: str, below: int) -> int:
         """Return a number >= 0 that depends on the seed and a place; with the seed 0, the number is 0."""
@@ -124,6 +122,14 @@ class _ValueMaker:
     def _fail(self, reason: Unsatisfied, *, strong: bool = False) -> None:
         if self.reason is None or (strong and not self._is_strong):
             self.reason, self._is_strong = reason, strong
+
+    @contextmanager
+    def _noting_failure(self) -> Generator[None, None, None]:
+        """Use an Unsatisfied that the block raises as the reason, and leave the block."""
+        try:
+            yield
+        except Unsatisfied as reason:
+            self._fail(reason, strong=True)
 
     def _is_right(self, parts: Parts, value: Any) -> bool:
         self._steps += 1
@@ -152,44 +158,28 @@ class _ValueMaker:
         if part.schema is False:
             self._fail(Unsatisfied(part.path, "is false, which allows no value"))
             return
-        try:
-            target = part.target()
-            added = [*([target] if target is not None else []), *part.children("allOf")]
+        with self._noting_failure():
+            added = [*part.targets(), *part.children("allOf")]
             branches: list[Sequence[Parts]] = []
             for keyword in ("anyOf", "oneOf"):
                 children = part.children(keyword)
                 if children:
                     branches.append([(each,) for each in self._turned(f"{part.path}/{keyword}", children)])
             if part.get("if") is not None:
-                below = {each: part.child(each) for each in ("if", "then", "else") if part.get(each) is not None}
-                then = tuple(below[each] for each in ("if", "then") if each in below)
-                branches.append([(below["else"],) if "else" in below else (), then])
+                below = {each: (part.child(each),) for each in ("if", "then", "else") if part.get(each) is not None}
+                branches.append([below.get("else", ()), below["if"] + below.get("then", ())])
             for keyword in ("dependentSchemas", "dependencies"):
-                branches += [
-                    [(), (part.child(keyword, name),)]
-                    for name, then in part.get(keyword, {}).items()
-                    if not is_array(then)
-                ]
-        except Unsatisfied as reason:
-            self._fail(reason, strong=True)
-            return
-        for chosen in product(*branches):
-            more = (each for several in chosen for each in several)
-            yield from self._forms((*added, *more, *rest), (*done, part))
+                conditional = part.get(keyword, {}).items()
+                branches += [[(), (part.child(keyword, name),)] for name, then in conditional if not is_array(then)]
+            for chosen in product(*branches):
+                yield from self._forms((*added, *chain.from_iterable(chosen), *rest), (*done, part))
 
     def _candidates(self, form: Parts, count: int) -> Iterator[Any]:
-        try:
-            given = given_values(form, self._turned)
-            types = () if is_closed(form) else types_to_try(form, self._turned)
-        except Unsatisfied as reason:
-            self._fail(reason, strong=True)
-            return
-        yield from given
-        for name in types:
-            try:
-                yield from _MAKERS[name](self, form, count)
-            except Unsatisfied as reason:
-                self._fail(reason, strong=True)
+        with self._noting_failure():
+            yield from given_values(form, self._turned)
+            for name in () if is_closed(form) else types_to_try(form, self._turned):
+                with self._noting_failure():
+                    yield from _MAKERS[name](self, form, count)
 
     def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
         """Yield an array of the least length, then longer arrays, then other arrays of the least length."""
@@ -248,8 +238,7 @@ class _ValueMaker:
         low = max(part.get("minProperties", 0) for part in form)
         high = min((part.get("maxProperties", 10**6) for part in form), default=10**6)
         if len(self._with_dependents(form, required)) > high:
-            self._fail(Unsatisfied(f"{_path(form)}/maxProperties", f"is {high}, and more are required"), strong=True)
-            return
+            raise Unsatisfied(f"{_path(form)}/maxProperties", f"is {high}, and more are required")
         optional = [name for name in known if name not in required]
         wanted = [name for name in optional if self.number(f"{_path(form)}|{name}", 2)]
         others = [name for name in optional if name not in wanted]
@@ -266,13 +255,7 @@ class _ValueMaker:
                         yield {each: value if each == name else its[0] for each, its in members.items()}
 
     def _members(
-        self,
-        form: Parts,
-        names: Iterable[str],
-        required: Mapping[str, None],
-        low: int,
-        more: Iterable[str],
-        count: int,
+        self, form: Parts, names: Iterable[str], required: Mapping[str, None], low: int, more: Iterable[str], count: int
     ) -> dict[str, list[Any]] | None:
         """Return up to `count` values of each member; None if no value can be made for a required member.
 
@@ -315,7 +298,7 @@ class _ValueMaker:
             return
         naming = tuple(part.child("propertyNames") for part in form if part.get("propertyNames") is not None)
         if naming:
-            yield from (name for name in self.values((*naming, _STRING), low + _SOME) if isinstance(name, str))
+            yield from self.values((*naming, _STRING), low + _SOME)
         for part in form:
             for pattern in part.get("patternProperties", ()):
                 yield from self.values((SchemaPart("#(a name)", {"pattern": pattern}, None), _STRING), low + _SOME)

@@ -12,12 +12,12 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_schema.checking import applied, holds, kinds
 from converse_harness.json_schema.parts import TYPES, kind
 from converse_harness.json_values import is_array, is_number, is_object
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.json_schema.reading import KEYWORDS, Node
-from converse_strategies.json_schema.validation import FORMATS, applying, is_valid, schemas_at, schemas_of, types
 from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
@@ -92,10 +92,8 @@ def _breakable(node: Node) -> list[str]:
     """Return the keywords of a schema node that restrict the value itself, not only values nested in the value."""
     return [
         keyword
-        for keyword, said in node.keywords.items()
-        if (said in FORMATS if keyword == "format" else said or keyword not in _COUNTS)
-        and keyword != "additionalProperties"
-        and BREAKS[keyword] is not _below
+        for keyword, said in node.entries()
+        if (said or keyword not in _COUNTS) and keyword != "additionalProperties" and BREAKS[keyword] is not _below
     ]
 
 
@@ -119,7 +117,7 @@ def _broken(draw: st.DrawFn, root: Node, value: Any, objects: bool) -> BrokenVal
     for path, keyword in _from(draw, [*ways]):
         for other in _from(draw, ways[path, keyword]):
             broken = _replaced(value, path, other)
-            if not is_valid(root, broken):
+            if not holds(root, broken):
                 return BrokenValue(broken, path, keyword)
     return None
 
@@ -132,16 +130,16 @@ def _from(draw: st.DrawFn, some: list[_T]) -> list[_T]:
 
 def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Path, Node, Any]]:
     """Yield (path, node, value at the path) for every place in a value and each node that applies to the place."""
-    here = list(dict.fromkeys(each for node in nodes for each in applying(node, value)))
+    here = list(dict.fromkeys(each for node in nodes for each in applied(node, value)))
     for node in here:
         yield path, node, value
     if is_object(value):
         for name, member in value.items():
-            below = [child for node in here for child in schemas_of(node, name)]
+            below = [child for node in here for child in node.at_member(name)]
             yield from _places((*path, name), below, member)
     elif is_array(value):
         for index, item in enumerate(value):
-            below = [child for node in here for child in schemas_at(node, index)]
+            below = [child for node in here for child in node.at_item(index)]
             yield from _places((*path, index), below, item)
 
 
@@ -193,7 +191,7 @@ def _more(value: Mapping[str, Any], count: int, member: Any = None) -> dict[str,
 
 BREAKS: Final[Mapping[str, Break]] = {
     "$ref": _below,
-    "type": lambda said, value: [each for each in _samples() if kind(each) not in types(said)],
+    "type": lambda said, value: [each for each in _samples() if kind(each) not in kinds(said)],
     "enum": _others,
     "const": _others,
     "allOf": _below,

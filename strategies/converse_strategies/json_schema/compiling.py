@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_schema.checking import holds as is_valid
+from converse_harness.json_schema.checking import kinds as types
 from converse_harness.json_schema.parts import KINDS, TYPES, key
 from converse_strategies import leaves
 from converse_strategies.json_schema import scalars
 from converse_strategies.json_schema.plans import Alternative, Choice, Items, Members, Scalar
 from converse_strategies.json_schema.reading import KEYWORDS, NUMERAL, OBJECT, STRING, Node
 from converse_strategies.json_schema.scalars import Contradiction, holds, said
-from converse_strategies.json_schema.validation import is_valid, schemas_at, schemas_of, types
 from converse_strategies.leaves import cached
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Plain(NamedTuple):
     wrong: tuple[Node, ...] = ()
 
     def merged(self, other: Plain) -> Plain:
-        """The union of two Plains, without duplicates."""
+        """Return a Plain with the nodes of both Plains, without duplicates."""
         return Plain(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self, other, strict=True)))
 
 
@@ -53,7 +54,7 @@ class Compiler:
 
     def __init__(self, schema: Any, texts: st.SearchStrategy[str] | None) -> None:
         self.root = Node("#", schema)
-        self._texts = texts
+        self.texts = texts
         self._choices: dict[tuple[Node, ...], Choice] = {}
         self._forms: dict[Node, list[Plain] | None] = {}
 
@@ -107,13 +108,13 @@ class Compiler:
             return known
         self._forms[node] = None
         forms = [Plain((node,), (node.child("not"),) if "not" in node.keywords else ())]
-        for each in [*([node.target()] if "$ref" in node.keywords else []), *node.children("allOf")]:
+        for each in [*node.targets(), *node.children("allOf")]:
             forms = _product(node, forms, self._forms_of(each))
         if "anyOf" in node.keywords:
             branches = node.children("anyOf")
             # For a Decimal, pydantic's schema allows a number or any string, but pydantic accepts only a numeric
             # string.
-            as_text = self._texts is None and any(each.keywords.get("type") == "number" for each in branches)
+            as_text = self.texts is None and any(each.keywords.get("type") == "number" for each in branches)
             either = [
                 form.merged(Plain((NUMERAL,))) if as_text and each.keywords == {"type": "string"} else form
                 for each in branches
@@ -160,24 +161,13 @@ class Compiler:
                 each.is_right = partial(_is_right, nodes, plain.wrong)
         return found
 
-    def number(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for numbers of the given kinds (integers, fractions, or both) that satisfy the nodes.
-
-        Raises Contradiction if there are none.
-        """
-        return Scalar(scalars.numbers(nodes, kinds))
-
-    def string(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for strings that satisfy the nodes. Raises Contradiction if there are none."""
-        return Scalar(scalars.texts(nodes, self._texts))
-
     def array(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
         """The Alternative for arrays that satisfy the nodes. Raises Contradiction if `minItems` is above `maxItems`."""
         low, high = scalars.sizes(nodes, "minItems", "maxItems")
         first = max((len(node.keywords.get("prefixItems", ())) for node in nodes), default=0)
-        rest = [node for each in nodes for node in schemas_at(each, first)]
+        rest = [node for each in nodes for node in each.at_item(first)]
         return Items(
-            prefix=[self._choice(node for each in nodes for node in schemas_at(each, at)) for at in range(first)],
+            prefix=[self._choice(node for each in nodes for node in each.at_item(at)) for at in range(first)],
             rest=self._choice(rest),
             contains=[self._choice([*rest, each]) for each in _below(nodes, "contains")],
             low=low,
@@ -231,8 +221,8 @@ class Compiler:
 _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]], Alternative]]] = {
     "null": lambda compiler, nodes, kinds: Scalar(values=(None,)),
     "boolean": lambda compiler, nodes, kinds: Scalar(values=(False, True)),
-    "number": Compiler.number,
-    "string": Compiler.string,
+    "number": lambda compiler, nodes, kinds: Scalar(scalars.numbers(nodes, kinds)),
+    "string": lambda compiler, nodes, kinds: Scalar(scalars.texts(nodes, compiler.texts)),
     "array": Compiler.array,
     "object": Compiler.object,
 }
@@ -283,7 +273,7 @@ def _target(node: Node) -> Node:
     """Follow `$ref` as long as a node has no other keyword, and return the last node."""
     seen = {node}
     while set(node.keywords) == {"$ref"}:
-        node = node.target()
+        (node,) = node.targets()
         if node in seen:
             break
         seen.add(node)
@@ -328,9 +318,9 @@ def _is_right(nodes: Sequence[Node], wrong: Sequence[Node], value: Any) -> bool:
 
 
 def _members(nodes: Sequence[Node], name: str) -> list[Node]:
-    return [child for node in nodes for child in schemas_of(node, name)]
+    return [child for node in nodes for child in node.at_member(name)]
 
 
 def _below(nodes: Sequence[Node], keyword: str) -> list[Node]:
-    """The subschemas under a keyword, one from each node that has the keyword."""
+    """Return the subschema under a keyword of each node that has the keyword."""
     return [node.child(keyword) for node in nodes if keyword in node.keywords]

@@ -5,27 +5,20 @@ Source: JSON Schema 2020-12, and the tool schemas of pydantic, strands-agents an
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import reduce
-from operator import getitem
-from typing import Any, Final, NamedTuple, TypeGuard
-from urllib.parse import unquote
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Self
 
 from hypothesis.errors import InvalidArgument
 
 from converse_harness.json_schema import patterns
-from converse_harness.json_schema.parts import TYPES
-from converse_harness.json_values import is_array, is_number, is_object
-
-
-def _is_schema(value: object) -> bool:
-    return isinstance(value, bool) or is_object(value)
+from converse_harness.json_schema.parts import TYPES, SchemaPart, Unsatisfied, are_types, is_finite, is_schema
+from converse_harness.json_values import is_array, is_object
+from converse_strategies.json_schema.formats import FORMATS
 
 
 def _are_schemas(value: object) -> bool:
-    return is_object(value) and all(map(_is_schema, value.values()))
+    return is_object(value) and all(map(is_schema, value.values()))
 
 
 def _is_pattern(value: object) -> bool:
@@ -33,14 +26,6 @@ def _is_pattern(value: object) -> bool:
         return isinstance(value, str) and bool(compiled(value))
     except InvalidArgument:
         return False
-
-
-def _is_type(value: object) -> bool:
-    return isinstance(value, str) and value in TYPES
-
-
-def _is_finite(value: object) -> TypeGuard[int | float]:
-    return is_number(value) and abs(value) < math.inf
 
 
 _PATTERN: Final = "a regular expression that Python's re can read"
@@ -52,17 +37,17 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
         "a whole number of 0 or more",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
     ),
-    "number": ("a number", _is_finite),
-    "positive": ("a number above 0", lambda value: _is_finite(value) and value > 0),
+    "number": ("a number", is_finite),
+    "positive": ("a number above 0", lambda value: is_finite(value) and value > 0),
     "pattern": (_PATTERN, _is_pattern),
     "reference": (
         "a reference into the schema itself: #/$defs/Name, #/definitions/Name, or # for all of it",
         lambda value: isinstance(value, str) and (value == "#" or value.startswith("#/")),
     ),
-    "schema": ("a schema: an object, true or false", _is_schema),
+    "schema": ("a schema: an object, true or false", is_schema),
     "schemas": (
         "a list of at least one schema",
-        lambda value: is_array(value) and bool(value) and all(map(_is_schema, value)),
+        lambda value: is_array(value) and bool(value) and all(map(is_schema, value)),
     ),
     "schemas by name": ("an object whose values are schemas", _are_schemas),
     "schemas by pattern": (
@@ -71,10 +56,7 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     ),
     "text": ("a string", lambda value: isinstance(value, str)),
     "texts": ("a list of strings", lambda value: is_array(value) and all(isinstance(item, str) for item in value)),
-    "types": (
-        f"one of {', '.join(TYPES)}, or a list of them",
-        lambda value: _is_type(value) or (is_array(value) and bool(value) and all(map(_is_type, value))),
-    ),
+    "types": (f"one of {', '.join(TYPES)}, or a list of them", are_types),
     "values": ("a list of at least one value", lambda value: is_array(value) and bool(value)),
 }
 """Kind of a keyword's value -> its description for messages, and a function that checks a value for this kind."""
@@ -170,10 +152,6 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise InvalidArgument(f"{pattern!r} is {error}; give {_PATTERN}.") from error
 
 
-def _escaped(step: str) -> str:
-    return step.replace("~", "~0").replace("/", "~1")
-
-
 def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in schema.items():
         if name in ANNOTATIONS or name.startswith("x-"):
@@ -185,7 +163,7 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             )
         what, is_right = TAKES[KEYWORDS[name].takes]
         if not is_right(value):
-            raise InvalidArgument(f"{path}/{_escaped(name)} is {value!r}, and {name} takes {what}.")
+            raise InvalidArgument(f"{path}/{name} is {value!r}, and {name} takes {what}.")
         if name == "not" and is_object(value) and not _SIMPLE.union(ANNOTATIONS).issuperset(value):
             raise InvalidArgument(
                 f"{path}/not is {value!r}, and values are made for `not` only over {', '.join(sorted(_SIMPLE))}. "
@@ -194,50 +172,46 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-class Node:
-    """A node: a part of a schema that is itself a schema; `path` is the node's place, for example `#/properties/city`.
+class Node(SchemaPart):
+    """A SchemaPart whose keywords are all supported. Raises InvalidArgument, with the path, for any other schema.
 
     `keywords` are the node's own keywords without annotations; `never` marks the schema `false`; `known` contains the
-    nodes read so far, by path. Raises InvalidArgument, with the path, for an unsupported keyword or a wrong value.
+    nodes that were made so far for the same schema, by path.
     """
 
-    def __init__(self, path: str, value: object, known: dict[str, Node] | None = None) -> None:
-        if not _is_schema(value):
-            raise InvalidArgument(f"{path} is {value!r}, and a schema is an object, true or false.")
-        self.path = path
-        self.never = value is False
-        self.keywords: Mapping[str, Any] = dict(_keywords(path, value)) if is_object(value) else {}
-        self.known = {} if known is None else known
+    def __init__(self, path: str, schema: object, root: object = None, known: dict[str, Node] | None = None) -> None:
+        if not is_schema(schema):
+            raise InvalidArgument(f"{path} is {schema!r}, and a schema is an object, true or false.")
+        super().__init__(path, schema, schema if known is None else root)
+        self.never = schema is False
+        self.keywords: Mapping[str, Any] = dict(_keywords(path, schema)) if is_object(schema) else {}
+        self.known: dict[str, Any] = {} if known is None else known
         self.known[path] = self
-        self._value: Any = value
 
-    def child(self, *steps: str | int) -> Node:
-        """The node at a path below this node, for example `child("properties", "city")`."""
-        path = self.path + "".join("/" + _escaped(str(step)) for step in steps)
-        return self.known.get(path) or Node(path, reduce(getitem, steps, self._value), self.known)
+    def _at(self, path: str, schema: Any) -> Self:
+        return self.known.get(path) or type(self)(path, schema, self.root, self.known)
 
-    def children(self, keyword: str) -> list[Node]:
-        """The nodes for the schemas in the list under a keyword, such as `anyOf`; empty if the keyword is missing."""
-        return [self.child(keyword, index) for index in range(len(self.keywords.get(keyword, ())))]
+    def get(self, keyword: str, default: Any = None) -> Any:
+        """Return the value of a keyword, or `default` if the node does not have the keyword."""
+        return self.keywords.get(keyword, default)
 
-    def target(self) -> Node:
-        """The node to which `$ref` refers. Raises InvalidArgument if the schema has nothing at the path in `$ref`."""
-        reference = str(self.keywords["$ref"])
-        path = "#" + unquote(reference[1:])
-        if path in self.known:
-            return self.known[path]
-        document = value = self.known["#"]._value
-        for step in path.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            try:
-                value = value[int(name) if is_array(value) else name]
-            except (KeyError, ValueError, IndexError, TypeError) as error:
-                defined = [f"#/{each}/{name}" for each in ("$defs", "definitions") for name in document.get(each, ())]
-                raise InvalidArgument(
-                    f"{self.path}/$ref is {reference!r}, and the schema has nothing there. Its definitions: "
-                    f"{', '.join(defined) or 'none'}."
-                ) from error
-        return Node(path, value, self.known)
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """Yield each keyword with its value, except a format that is not supported."""
+        return ((name, value) for name, value in self.keywords.items() if name != "format" or value in FORMATS)
+
+    def targets(self) -> Sequence[Self]:
+        """Return a list of the node to which `$ref` refers. The list is empty if the node has no `$ref`.
+
+        Raises InvalidArgument if the schema has nothing at this place.
+        """
+        try:
+            return super().targets()
+        except Unsatisfied as error:
+            defined = [f"#/{each}/{name}" for each in ("$defs", "definitions") for name in self.root.get(each, ())]
+            raise InvalidArgument(
+                f"{self.path}/$ref is {self.get('$ref')!r}, and the schema has nothing there. Its definitions: "
+                f"{', '.join(defined) or 'none'}."
+            ) from error
 
 
 OBJECT: Final = Node("#(an object)", {"type": "object"})

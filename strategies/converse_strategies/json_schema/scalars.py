@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from converse_harness.json_schema.checking import broken_by, exact
+from converse_harness.json_schema.scalars import at_least, common
+from converse_strategies.json_schema.formats import FORMATS
 from converse_strategies.json_schema.reading import Node, compiled
-from converse_strategies.json_schema.validation import FORMATS, satisfies
 
 APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
 """Keywords that apply other nodes to the same value."""
@@ -35,17 +37,18 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """The keyword's value in each node that has the keyword, by path, for example `#/properties/city/minLength`."""
+    """Return the values of a keyword in all nodes that have it, by path, such as `#/properties/city/minLength`."""
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
 def holds(nodes: Iterable[Node], value: Any) -> bool:
     """Whether a value satisfies all keywords of the nodes; the keywords in APPLICATORS are ignored."""
-    return all(satisfies(node, each, value) for node in nodes for each in node.keywords if each not in APPLICATORS)
+    entries = ((node, *entry) for node in nodes for entry in node.entries() if entry[0] not in APPLICATORS)
+    return not any(True for entry in entries for _ in broken_by(*entry, value))
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
-    """The minimum length, and the maximum length or None, from the keywords with the names `low` and `high`.
+    """Return the least and the greatest length that the keywords `low` and `high` allow (None: no greatest length).
 
     Raises Contradiction if the minimum is above the maximum.
     """
@@ -76,15 +79,8 @@ class _Bounds:
 
         Without a bound, n is at most `far` away from 0 or from the other bound, whichever reaches further.
         """
-        low, high = -far, far
-        if self.low is not None:
-            at = _exact(self.low[0]) / step
-            low = math.ceil(at) if self.low[1] else math.floor(at) + 1
-        if self.high is not None:
-            at = _exact(self.high[0]) / step
-            high = math.floor(at) if self.high[1] else math.ceil(at) - 1
-        if self.low is None:
-            low = min(low, high - far)
+        high = far if self.high is None else -at_least(-exact(self.high[0]) / step, inclusive=self.high[1])
+        low = min(-far, high - far) if self.low is None else at_least(exact(self.low[0]) / step, inclusive=self.low[1])
         return low, max(high, low + far) if self.high is None else high
 
     def floats(self) -> tuple[float | None, float | None]:
@@ -110,11 +106,11 @@ _NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
     """Numbers of the given kinds (integer, fraction) that satisfy the nodes. Raises Contradiction if no number does."""
     bounds = _Bounds(nodes)
-    steps = [_exact(number) for number in said(nodes, "multipleOf").values()]
+    steps = [exact(number) for number in said(nodes, "multipleOf").values()]
     found = [*_integers(bounds, steps)] if "integer" in kinds else []
     if "fraction" in kinds:
         alone = "integer" not in kinds
-        drawn = [*(_multiples(bounds, _common(steps), alone) if steps else _floats(bounds, alone))]
+        drawn = [*(_multiples(bounds, common(steps), alone) if steps else _floats(bounds, alone))]
         found += [
             each.filter(lambda number: holds(nodes, number) and not (alone and number.is_integer())) for each in drawn
         ]
@@ -127,7 +123,7 @@ def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[A
 
 
 def _integers(bounds: _Bounds, steps: Sequence[Fraction]) -> Iterator[st.SearchStrategy[Any]]:
-    step = _common([Fraction(1), *steps])
+    step = common([Fraction(1), *steps])
     low, high = bounds.steps(step, _FAR // step.numerator if step < _FAR else 1)
     if low <= high:
         yield st.integers(low, high).map(lambda number: int(number * step))
@@ -147,16 +143,6 @@ def _floats(bounds: _Bounds, alone: bool) -> Iterator[st.SearchStrategy[Any]]:
         return
     if low is None or high is None or low < high or (low == high and not (alone and low.is_integer())):
         yield st.floats(low, high, allow_nan=False, allow_infinity=False)
-
-
-def _exact(number: float) -> Fraction:
-    """The exact fraction of a number's decimal form: 1/10 for 0.1."""
-    return Fraction(int(number)) if number == int(number) else Fraction(str(number))
-
-
-def _common(steps: Sequence[Fraction]) -> Fraction:
-    """The least common multiple of some numbers."""
-    return Fraction(math.lcm(*(each.numerator for each in steps)), math.gcd(*(each.denominator for each in steps)))
 
 
 _CLASS: Final = re.compile(
@@ -206,7 +192,7 @@ def texts(nodes: Sequence[Node], given: st.SearchStrategy[str] | None) -> st.Sea
     classes = [found for found in map(_characters, patterns) if found is not None and found[0]]
     if not formats and len(classes) == len(patterns):
         return _of_classes(nodes, classes, low, high)
-    return (FORMATS[formats[0]].texts if formats else of_pattern(patterns[0])).filter(partial(holds, nodes))
+    return (FORMATS[formats[0]] if formats else of_pattern(patterns[0])).filter(partial(holds, nodes))
 
 
 def _of_classes(nodes: Sequence[Node], classes: Sequence[_Class], low: int, high: int | None) -> st.SearchStrategy[str]:

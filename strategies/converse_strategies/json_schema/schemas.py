@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -96,7 +96,7 @@ def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
 
 def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
     """Draw a schema of an object; a strict schema has no limits, and allows only the members that it names."""
-    schema = _draw_object(draw, max_properties, strict, _SCALARS() if strict else _SIMPLE(), 1)
+    schema = _draw_object(draw, max_properties, strict, _SCALARS if strict else _SIMPLE, 1)
     used = [name for name in _DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
     if used:
         schema["$defs"] = {name: copy.deepcopy(_DEFINITIONS[name]) for name in used}
@@ -130,8 +130,8 @@ def _draw_object(
 
 _WRAPS: Final = st.sampled_from(("none", "description", "array", "object"))
 _BITS: Final = st.integers(0, 2**16 - 1)
-_SCALARS: Final[Callable[[], st.SearchStrategy[Json]]] = cache(lambda: st.sampled_from(SCALARS))
-_SIMPLE: Final[Callable[[], st.SearchStrategy[Json]]] = cache(lambda: st.sampled_from(SCALARS + LIMITED))
+_SCALARS: Final = st.sampled_from(SCALARS)
+_SIMPLE: Final = st.sampled_from(SCALARS + LIMITED)
 
 
 @cache
@@ -146,7 +146,7 @@ def schema_values(
     """Values that satisfy a JSON Schema of the kind that pydantic, strands-agents and langchain write for tools.
 
     The values are JSON values: dict, list, str, int, float, bool, None. Source: JSON Schema 2020-12.
-    `reading.KEYWORDS` contains the supported keywords, `validation.FORMATS` the supported formats. Without `type`, the
+    `reading.KEYWORDS` contains the supported keywords, `formats.FORMATS` the supported formats. Without `type`, the
     other keywords determine the type: for a schema with `properties`, objects are drawn. Members that a schema does not
     name are drawn only if the schema mentions them (`additionalProperties`, `patternProperties`), requires them, or has
     no `properties`. Recursion ends after a few levels. `texts` is a strategy for strings without a pattern or a format.

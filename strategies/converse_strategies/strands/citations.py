@@ -14,6 +14,7 @@ _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)
 
 
+@cached
 def _spans(index: str) -> Values:
     def span(place: int, start: int, length: int) -> Value:
         return {index: place, "start": start, "end": start + length}
@@ -26,7 +27,6 @@ def citations_configs() -> Values:
     return tagged("enabled", st.booleans())
 
 
-@cached
 def document_char_locations() -> Values:
     """DocumentCharLocations with 0 <= start <= end.
 
@@ -42,7 +42,6 @@ def document_char_locations() -> Values:
 document_chunk_locations = document_page_locations = document_char_locations
 
 
-@cached
 def search_result_locations() -> Values:
     """SearchResultLocations with 0 <= start <= end."""
     return _spans("searchResultIndex")
@@ -50,7 +49,7 @@ def search_result_locations() -> Values:
 
 @cached
 def web_locations() -> Values:
-    """WebLocations: an https URL, and its domain.
+    """WebLocations: dicts with an https URL and the domain of this URL.
 
     >>> from hypothesis import find
     >>> find(web_locations(), lambda location: True)
@@ -59,7 +58,6 @@ def web_locations() -> Values:
     return made(URLS, lambda both: {"url": both[0], "domain": both[1]})
 
 
-@cached
 def citation_locations() -> Values:
     """CitationLocations: dicts with one of the five tags.
 
@@ -86,7 +84,7 @@ citation_generated_contents = citation_source_contents
 
 @cached
 def citations(*, texts: Texts | None = None) -> Values:
-    """Citations: a location; at times also passages of the source and a title."""
+    """Citations: dicts with a location; some have passages of the source, or a title."""
     passages = st.lists(citation_source_contents(texts=texts), max_size=2)
     return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
 

@@ -21,13 +21,13 @@ _MOST_TURNS: Final = 4
 
 
 def roles() -> st.SearchStrategy[str]:
-    """Roles: `"user"` or `"assistant"`."""
+    """Return a strategy for Roles, `"user"` and `"assistant"`."""
     return sampled(get_args(types.Role))
 
 
 @cached
 def guard_content_texts(*, texts: Texts | None = None) -> Values:
-    """GuardContentTexts: a text; at times also a list of qualifiers."""
+    """GuardContentTexts: dicts with a text; some also have a list of qualifiers."""
     qualifiers = st.lists(st.sampled_from(get_args(types.GuardContentQualifier)), max_size=3, unique=True)
     return dicts({"text": some(texts)}, qualifiers=qualifiers)
 
@@ -37,15 +37,13 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
     return tagged("text", guard_content_texts(texts=texts))
 
 
-@cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
-    """ReasoningTextBlocks: a text; the signature is a string, None, or absent."""
+    """ReasoningTextBlocks: dicts with a text; some also have a signature, which may be None."""
     return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
 
 
-@cached
 def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
-    r"""ReasoningContentBlocks: a readable text, or encrypted bytes.
+    r"""ReasoningContentBlocks: dicts with a readable text or with encrypted bytes.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)
@@ -56,11 +54,10 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
 
 @cached
 def cache_points() -> Values:
-    """CachePoints, with or without a time to live."""
+    """CachePoints: dicts with the type `default`; some also have a time to live."""
     return dicts({"type": st.just("default")}, ttl=st.sampled_from(("5m", "1h")))
 
 
-@cached
 def content_blocks(*, texts: Texts | None = None) -> Values:
     """ContentBlocks of every kind: dicts with one member.
 
@@ -73,7 +70,7 @@ def content_blocks(*, texts: Texts | None = None) -> Values:
 
 @cached
 def _blocks(texts: Texts | None) -> dict[str, st.SearchStrategy[Any]]:
-    """The strategies for the members of a ContentBlock, the simplest first."""
+    """Return the strategy for each member of a ContentBlock, the simplest first."""
     return {
         "text": some(texts),
         "toolUse": tool_uses(),
@@ -89,7 +86,7 @@ def _blocks(texts: Texts | None) -> dict[str, st.SearchStrategy[Any]]:
     }
 
 
-_SAID_BY: Final = {
+_KINDS_OF: Final = {
     "user": ("text", "image", "document", "cachePoint", "guardContent", "video", "audio"),
     "assistant": ("text", "toolUse", "reasoningContent", "citationsContent"),
 }
@@ -97,32 +94,28 @@ _SAID_BY: Final = {
 
 
 @cached
-def _said_by(role: str, texts: Texts | None, least: int) -> st.SearchStrategy[list[Value]]:
-    kinds = _SAID_BY[role] if least else (*_SAID_BY[role], *(("toolResult",) if role == "user" else ()))
+def _blocks_of(role: str, texts: Texts | None, least: int) -> st.SearchStrategy[list[Value]]:
+    kinds = _KINDS_OF[role] if least else (*_KINDS_OF[role], *(("toolResult",) if role == "user" else ()))
     blocks = either(**{kind: _blocks(texts)[kind] for kind in kinds})
     return st.lists(blocks, min_size=least, max_size=_MOST_BLOCKS)
 
 
-@cached
 def system_content_blocks(*, texts: Texts | None = None) -> Values:
-    """SystemContentBlocks: a text or a cache point."""
+    """SystemContentBlocks: dicts with a text or with a cache point."""
     return either(text=some(texts), cachePoint=cache_points())
 
 
-@cached
 def delta_contents(*, texts: Texts | None = None) -> Values:
-    """DeltaContents: a piece of a text, or a piece of a tool input's JSON, which may be any text."""
+    """DeltaContents: dicts with a text, or with a tool use whose `input` is any text."""
     return either(text=some(texts), toolUse=tagged("input", some(texts)))
 
 
-@cached
 def content_block_start_tool_uses() -> Values:
-    """ContentBlockStartToolUses: the name and id of a tool use; rarely also a signature of the reasoning."""
+    """ContentBlockStartToolUses: dicts with the id and name of a tool use; one in four has a signature."""
     start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
     return rarely(start, tagged("reasoningSignature", leaves.signatures()))
 
 
-@cached
 def content_block_starts() -> Values:
     """ContentBlockStarts: empty dicts, or dicts with `toolUse`, which may be None.
 
@@ -133,25 +126,21 @@ def content_block_starts() -> Values:
     return dicts({}, toolUse=or_none(content_block_start_tool_uses()))
 
 
-@cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltas with the index of the block. The type of this name in `streaming` has no index."""
     return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
 
 
-@cached
 def content_block_stops() -> Values:
-    """ContentBlockStops: the index of a block."""
+    """ContentBlockStops: dicts with the index of a block."""
     return dicts({"contentBlockIndex": INDEXES})
 
 
-@cached
 def message_metadata() -> Values:
-    """MessageMetadata: usage, metrics and custom data, each present or absent."""
+    """MessageMetadata: dicts in which usage, metrics and custom data are each present or absent."""
     return dicts({}, usage=usages(), metrics=metrics(), custom=leaves.json_objects())
 
 
-@cached
 def messages(*, texts: Texts | None = None) -> Values:
     """Messages of either role, with blocks that fit the role; rarely with a tracking id and metadata.
 
@@ -165,7 +154,7 @@ def messages(*, texts: Texts | None = None) -> Values:
 @composite
 def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
     role = draw(roles())
-    return {"role": role, "content": draw(_said_by(role, texts, 0))}
+    return {"role": role, "content": draw(_blocks_of(role, texts, 0))}
 
 
 @cached
@@ -189,7 +178,7 @@ def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]
     used: set[str] = set()
     for turn in range(draw(_TURNS)):
         role = ("user", "assistant")[turn % 2]
-        content = draw(_said_by(role, texts, 0 if asked else 1))
+        content = draw(_blocks_of(role, texts, 0 if asked else 1))
         content = [block for block in content if "toolResult" not in block]
         if asked:
             results = [{**draw(tool_results(texts=texts)), "toolUseId": use["toolUseId"]} for use in asked]

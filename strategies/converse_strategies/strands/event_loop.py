@@ -30,7 +30,7 @@ def usages() -> Values:
 
 @composite
 def metrics(draw: st.DrawFn) -> Value:
-    """Metrics: a latency; the time to the first byte, if present, is at most the latency.
+    """Metrics: dicts with a latency; one in four has a time to the first byte, which is at most the latency.
 
     >>> from hypothesis import find
     >>> find(metrics(), lambda metrics: True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from converse_harness.types import guardrails
 from converse_strategies.guardrails import IDS, VERSIONS
 from converse_strategies.leaves import Texts, cached, composite
-from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, or_none, some
+from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, or_none, some, tagged
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
@@ -24,19 +24,21 @@ def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
+@cached
 def _entries(kind: Any, texts: Texts | None) -> Values:
     """Strategy for dicts of the TypedDict `kind`, whose members are all of a Literal type or str."""
     hints = get_type_hints(kind)
     return dicts({name: some(texts) if hint is str else _literals(kind, name) for name, hint in hints.items()})
 
 
-def _policies(texts: Texts | None, **lists: Values) -> Values:
+@cached
+def _policies(**lists: Values) -> Values:
     return dicts({name: st.lists(entries, max_size=_MOST) for name, entries in lists.items()})
 
 
 @cached
 def guardrail_configs() -> Values:
-    """GuardrailConfigs: an id and a version; at times also the stream processing mode and the trace setting."""
+    """GuardrailConfigs: dicts with an id and a version; some have a stream processing mode or a trace setting."""
     streaming = or_none(st.sampled_from(("sync", "async")))
     return dicts(
         {"guardrailIdentifier": IDS, "guardrailVersion": VERSIONS},
@@ -45,19 +47,16 @@ def guardrail_configs() -> Values:
     )
 
 
-@cached
 def topics(*, texts: Texts | None = None) -> Values:
     """Topics: dicts with a name, the type and an action."""
     return _entries(guardrails.Topic, texts)
 
 
-@cached
 def topic_policies(*, texts: Texts | None = None) -> Values:
     """TopicPolicies: dicts with a list of Topics, which may be empty."""
-    return _policies(texts, topics=topics(texts=texts))
+    return _policies(topics=topics(texts=texts))
 
 
-@cached
 def content_filters() -> Values:
     """ContentFilters of every type, confidence and action.
 
@@ -68,46 +67,39 @@ def content_filters() -> Values:
     return _entries(guardrails.ContentFilter, None)
 
 
-@cached
 def content_policies() -> Values:
     """ContentPolicies: dicts with a list of ContentFilters, which may be empty."""
-    return _policies(None, filters=content_filters())
+    return _policies(filters=content_filters())
 
 
-@cached
 def custom_words(*, texts: Texts | None = None) -> Values:
     """CustomWords: dicts with a match and an action."""
     return _entries(guardrails.CustomWord, texts)
 
 
-@cached
 def managed_words(*, texts: Texts | None = None) -> Values:
     """ManagedWords: dicts with a match, a type and an action."""
     return _entries(guardrails.ManagedWord, texts)
 
 
-@cached
 def word_policies(*, texts: Texts | None = None) -> Values:
     """WordPolicies: dicts with lists of CustomWords and ManagedWords, which may be empty."""
-    return _policies(texts, customWords=custom_words(texts=texts), managedWordLists=managed_words(texts=texts))
+    return _policies(customWords=custom_words(texts=texts), managedWordLists=managed_words(texts=texts))
 
 
-@cached
 def pii_entities(*, texts: Texts | None = None) -> Values:
     """PIIEntities of every type; `match` is any text (`converse_harness.samples` contains realistic ones)."""
     return _entries(guardrails.PIIEntity, texts)
 
 
-@cached
 def regexes(*, texts: Texts | None = None) -> Values:
     """Regexes: a name, an expression, a match and an action; `regex` is any text, not always a valid expression."""
     return _entries(guardrails.Regex, texts)
 
 
-@cached
 def sensitive_information_policies(*, texts: Texts | None = None) -> Values:
     """SensitiveInformationPolicies: dicts with lists of PIIEntities and Regexes, which may be empty."""
-    return _policies(texts, piiEntities=pii_entities(texts=texts), regexes=regexes(texts=texts))
+    return _policies(piiEntities=pii_entities(texts=texts), regexes=regexes(texts=texts))
 
 
 @cached
@@ -126,13 +118,11 @@ def contextual_grounding_filters() -> Values:
     return built(found, _PERCENT, _PERCENT, _literals(guardrails.ContextualGroundingFilter, "type"))
 
 
-@cached
 def contextual_grounding_policies() -> Values:
     """ContextualGroundingPolicies: dicts with a list of ContextualGroundingFilters, which may be empty."""
-    return _policies(None, filters=contextual_grounding_filters())
+    return _policies(filters=contextual_grounding_filters())
 
 
-@cached
 def guardrail_assessments(*, texts: Texts | None = None) -> Values:
     """GuardrailAssessments: dicts with all five policies, each of which may have no findings."""
     return dicts(
@@ -163,7 +153,6 @@ def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     return trace
 
 
-@cached
 def traces(*, texts: Texts | None = None) -> Values:
     """Traces: dicts with a GuardrailTrace under `guardrail`."""
-    return dicts({"guardrail": guardrail_traces(texts=texts)})
+    return tagged("guardrail", guardrail_traces(texts=texts))

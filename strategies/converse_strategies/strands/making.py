@@ -1,9 +1,9 @@
-"""Helpers for the strategies of this package: dicts, optional and rare members, and default texts."""
+"""Functions that make the strategies of this package: dicts, optional and rare members, and default texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -13,18 +13,18 @@ from converse_strategies.leaves import Texts, cached, composite
 
 Value = dict[str, Any]
 Values = st.SearchStrategy[Value]
-P = ParamSpec("P")
 T = TypeVar("T")
+_Members = tuple[tuple[str, st.SearchStrategy[Any]], ...]
 
 RARELY: Final = st.sampled_from((False, False, False, True))
 INDEXES: Final = st.integers(0, 9)
-"""Indexes of blocks, documents and search results."""
+"""Strategy for the indexes of blocks, documents and search results."""
 
 
 def some(texts: Texts | None) -> Texts:
-    """Return `texts`, or a strategy for any texts if `texts` is None.
+    """Return `texts`; if `texts` is None, return a strategy for any text.
 
-    If `texts` is not a strategy, the result raises InvalidArgument when drawn.
+    If `texts` is not a strategy, the returned strategy raises InvalidArgument when a value is drawn.
     """
     if texts is None:
         return leaves.texts()
@@ -39,37 +39,50 @@ def _refuse(texts: object) -> str:
 
 
 def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Values:
-    """Dicts with the required members; each optional member is present or absent."""
-    return st.fixed_dictionaries(dict(required), optional=optional)
+    """Return a strategy for dicts with the required members; each optional member is present or absent.
+
+    All functions of this module cache their strategies, so a function that only calls them needs no `@cached`.
+    """
+    return _dicts(tuple(required.items()), tuple(optional.items()))
+
+
+@cached
+def _dicts(required: _Members, optional: _Members) -> Values:
+    return st.fixed_dictionaries(dict(required), optional=dict(optional))
 
 
 @cached
 def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
-    """Dicts with one member, whose name is `tag`."""
+    """Return a strategy for dicts with one member, whose name is `tag`."""
     return st.fixed_dictionaries({tag: values})
 
 
+@cached
 def either(**values: st.SearchStrategy[Any]) -> Values:
-    """Dicts with exactly one of these members; the first one is the simplest."""
+    """Return a strategy for dicts with exactly one of these members; they shrink to the first member."""
     return st.one_of(*(tagged(tag, each) for tag, each in values.items()))
 
 
+@cached
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Values of a strategy, or None; None shrinks to one of the values."""
+    """Return a strategy for the given values and for None. None shrinks to one of the values."""
     return st.one_of(values, st.none())
 
 
 @composite
 def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any]) -> T:
-    """Like `st.builds(make, *parts)`, but counterexamples show the repr of the value, not a call of `make`."""
+    """Draw the parts and call `make` with them.
+
+    `st.builds` does the same, but then a counterexample shows the call of `make` instead of the result.
+    """
     return make(*(draw(part) for part in parts))
 
 
 @composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
-    """Dicts of `values`; one dict in four also has the members of `extra`.
+    """Draw dicts from `values`. One dict in four also has the members of a dict from `extra`.
 
-    Use it for members that are slow to draw, or that models rarely send.
+    This is for members that are slow to draw, or that models rarely send.
     """
     value = draw(values)
     return {**value, **draw(extra)} if draw(RARELY) else value

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, get_args
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, get_args
 
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
 from converse_strategies.leaves import BLOBS, Texts, cached, made, sampled
 from converse_strategies.strands.citations import citations_configs
-from converse_strategies.strands.making import Value, Values, dicts, or_none, rarely, some
+from converse_strategies.strands.making import Value, Values, dicts, or_none, rarely, some, tagged
 
 if TYPE_CHECKING:
     from hypothesis import strategies as st
 
 _SOURCES: Final = ("bytes", "s3Location")
 """Members of AWS's media sources that exist in Strands, where `s3Location` is called `location`."""
+
+_SOURCE_OF: Final = itemgetter("source")
 
 
 def document_formats() -> st.SearchStrategy[str]:
@@ -40,15 +41,14 @@ def audio_formats() -> st.SearchStrategy[str]:
     return sampled(get_args(types.AudioFormat))
 
 
-@cached
 def locations(*, texts: Texts | None = None) -> Values:
     """Locations: dicts with any text under `type`."""
-    return dicts({"type": some(texts)})
+    return tagged("type", some(texts))
 
 
 @cached
 def s3_locations() -> Values:
-    """S3Locations: a URI, and at times the account that owns the bucket.
+    """S3Locations: dicts with a URI; some also have the account that owns the bucket.
 
     >>> from hypothesis import find
     >>> find(s3_locations(), lambda location: True)["type"]
@@ -57,9 +57,8 @@ def s3_locations() -> Values:
     return made(media.images(sources=("s3Location",)), lambda image: _source(image["source"])["location"])
 
 
-@cached
 def image_contents() -> Values:
-    """ImageContents: a format, and bytes in this format or a location in Amazon S3.
+    """ImageContents: dicts with a format, and with bytes in this format or a location in Amazon S3.
 
     >>> from hypothesis import find
     >>> find(image_contents(), lambda image: image["format"] == "gif")["source"]["bytes"][:3]
@@ -68,15 +67,13 @@ def image_contents() -> Values:
     return made(media.images(formats=get_args(types.ImageFormat), sources=_SOURCES), _content)
 
 
-@cached
 def video_contents() -> Values:
-    """VideoContents: a format, and bytes in this format or a location in Amazon S3."""
+    """VideoContents: dicts with a format, and with bytes in this format or a location in Amazon S3."""
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
-@cached
 def audio_contents() -> Values:
-    """AudioContents: a format, and bytes in this format or a location in Amazon S3.
+    """AudioContents: dicts with a format, and with bytes in this format or a location in Amazon S3.
 
     If the installed botocore has no AudioBlock, the bytes are arbitrary, and there are no locations.
     """
@@ -92,41 +89,35 @@ def document_contents(*, texts: Texts | None = None) -> Values:
     context.
     """
     whole = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=some(texts))
-    plain = made(whole, partial(_content, members=("format", "name", "source")))
     more = dicts({}, citations=or_none(citations_configs()), context=or_none(some(texts)))
-    return rarely(plain, more)
+    return rarely(made(whole, _content), more)
 
 
-@cached
 def document_sources() -> Values:
     """DocumentSources: dicts with the bytes of the document, or with its location in Amazon S3."""
-    return made(document_contents(), lambda document: document["source"])
+    return made(document_contents(), _SOURCE_OF)
 
 
-@cached
 def image_sources() -> Values:
     """ImageSources: dicts with the bytes of the image, or with its location in Amazon S3."""
-    return made(image_contents(), lambda image: image["source"])
+    return made(image_contents(), _SOURCE_OF)
 
 
-@cached
 def video_sources() -> Values:
     """VideoSources: dicts with the bytes of the video, or with its location in Amazon S3."""
-    return made(video_contents(), lambda video: video["source"])
+    return made(video_contents(), _SOURCE_OF)
 
 
-@cached
 def audio_sources() -> Values:
     """AudioSources: dicts with the bytes of the audio, or with its location in Amazon S3."""
-    return made(audio_contents(), lambda audio: audio["source"])
+    return made(audio_contents(), _SOURCE_OF)
 
 
-def _content(block: Mapping[str, Any], members: tuple[str, ...] = ("format", "source")) -> Value:
-    """An AWS media block, converted to Strands' format."""
-    return {name: _source(block[name]) if name == "source" else block[name] for name in members}
+def _content(block: Value) -> Value:
+    """Convert an AWS media block to Strands' format, without `context` and `citations`."""
+    kept = {name: value for name, value in block.items() if name in ("format", "name")}
+    return {**kept, "source": _source(block["source"])}
 
 
-def _source(source: Mapping[str, Any]) -> Value:
-    if "s3Location" in source:
-        return {"location": {"type": "s3", **source["s3Location"]}}
-    return dict(source)
+def _source(source: Value) -> Value:
+    return {"location": {"type": "s3", **source["s3Location"]}} if "s3Location" in source else source

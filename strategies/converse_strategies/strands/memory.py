@@ -10,7 +10,7 @@ from converse_harness.types import memory as types
 from converse_strategies import leaves
 from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.content import conversations
-from converse_strategies.strands.making import Values, dicts, some
+from converse_strategies.strands.making import Values, built, dicts, some
 
 _NAMES: Final = leaves.tool_names()
 _LIMITS: Final = st.integers(1, 20)
@@ -66,27 +66,23 @@ def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.Mem
     return st.builds(types.MemoryEntry, some(texts), st.none() | _NAMES, st.none() | leaves.json_objects())
 
 
-@cached
 def search_options() -> Values:
-    """SearchOptions: a limit on the number of entries, present or absent."""
+    """SearchOptions: dicts that are empty or contain a limit on the number of entries."""
     return dicts({}, max_search_results=_LIMITS)
 
 
-@cached
 def memory_search_options() -> Values:
-    """MemorySearchOptions: different store names and a limit, each present or absent."""
+    """MemorySearchOptions: dicts in which a list of store names and a limit are each present or absent."""
     return dicts({}, max_search_results=_LIMITS, stores=_STORE_NAMES)
 
 
-@cached
 def memory_add_options() -> Values:
-    """MemoryAddOptions: store names and metadata, each present or absent."""
+    """MemoryAddOptions: dicts in which a list of store names and metadata are each present or absent."""
     return dicts({}, metadata=leaves.json_objects(), stores=_STORE_NAMES)
 
 
-@cached
 def memory_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryToolConfigs: a tool name and a description, each present or absent."""
+    """MemoryToolConfigs: dicts in which a tool name and a description are each present or absent."""
     return dicts({}, name=_NAMES, description=some(texts))
 
 
@@ -133,24 +129,20 @@ def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMe
     )
 
 
-@cached
 def memory_store_configs(*, texts: Texts | None = None) -> Values:
     """MemoryStoreConfigs: a name; every other setting is present or absent."""
-    extraction: st.SearchStrategy[Any] = st.one_of(st.booleans(), extraction_configs())
     return dicts(
         {"name": _NAMES},
         description=some(texts),
         max_search_results=_LIMITS,
         writable=st.booleans(),
-        extraction=extraction,
+        extraction=_switches(extraction_configs()),
     )
 
 
-@cached
 def injection_query_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionQueryContext]:
     """InjectionQueryContexts with a conversation."""
-    found: st.SearchStrategy[Any] = conversations(texts=texts)
-    return found.map(types.InjectionQueryContext)
+    return built(types.InjectionQueryContext, conversations(texts=texts))
 
 
 @cached
@@ -169,11 +161,9 @@ def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallb
     return sampled((types.as_list, _joined))
 
 
-@cached
 def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionContext]:
     """InjectionContexts with a conversation and a state; `agent` is None."""
-    found: st.SearchStrategy[Any] = conversations(texts=texts)
-    return st.builds(types.InjectionContext, found, leaves.json_objects(), st.none())
+    return built(types.InjectionContext, conversations(texts=texts), leaves.json_objects(), st.none())
 
 
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
@@ -181,20 +171,21 @@ def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
     return st.just(_always)
 
 
-@cached
+_TRIGGERS: Final[st.SearchStrategy[Any]] = st.one_of(
+    st.sampled_from(get_args(types.InjectionTrigger)), trigger_callbacks()
+)
+
+
 def injection_configs() -> Values:
     """InjectionConfigs: the trigger is absent, a name, or a function."""
-    names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
-    return dicts({}, trigger=st.one_of(names, trigger_callbacks()))
+    return dicts({}, trigger=_TRIGGERS)
 
 
-@cached
 def memory_injection_configs() -> Values:
     """MemoryInjectionConfigs: every setting is present or absent."""
-    names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
     return dicts(
         {},
-        trigger=st.one_of(names, trigger_callbacks()),
+        trigger=_TRIGGERS,
         max_entries=_LIMITS,
         query=injection_query_callbacks(),
         format=injection_format_callbacks(),
@@ -205,16 +196,18 @@ def memory_injection_configs() -> Values:
 def memory_manager_configs(*, texts: Texts | None = None) -> Values:
     """MemoryManagerConfigs: stores with different names; each other setting is absent, a boolean or a configuration."""
     stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
-
-    def switch(configs: Values) -> st.SearchStrategy[Any]:
-        return st.one_of(st.booleans(), configs)
-
     return dicts(
         {"stores": stores},
-        search_tool_config=switch(memory_tool_configs(texts=texts)),
-        add_tool_config=switch(memory_add_tool_configs(texts=texts)),
-        injection=switch(memory_injection_configs()),
+        search_tool_config=_switches(memory_tool_configs(texts=texts)),
+        add_tool_config=_switches(memory_add_tool_configs(texts=texts)),
+        injection=_switches(memory_injection_configs()),
     )
+
+
+@cached
+def _switches(configs: Values) -> st.SearchStrategy[Any]:
+    """Return a strategy for True, False and the given configurations."""
+    return st.one_of(st.booleans(), configs)
 
 
 @cached

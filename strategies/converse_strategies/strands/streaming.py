@@ -21,26 +21,23 @@ from converse_strategies.strands.making import INDEXES, Values, dicts, either, o
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
 
 
-@cached
 def message_start_events() -> Values:
-    """MessageStartEvents: a role."""
+    """MessageStartEvents: dicts with a role."""
     return dicts({"role": roles()})
 
 
-@cached
 def content_block_start_events() -> Values:
-    """ContentBlockStartEvents: a start, and an index that may be None or missing."""
+    """ContentBlockStartEvents: dicts with a start, and with an index, which may be None or missing."""
     return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
 
 
 def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaTexts: a piece of text."""
+    """ContentBlockDeltaTexts: dicts with any text under `text`."""
     return tagged("text", some(texts))
 
 
-@cached
 def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaToolUses: a piece of JSON, cut anywhere; rarely with the id and name of the tool use."""
+    """ContentBlockDeltaToolUses: dicts with any text under `input`; one in four has the id and name of the tool use."""
     names = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names()})
     return rarely(tagged("input", some(texts)), names)
 
@@ -50,7 +47,6 @@ citation_source_content_deltas = _citations.citation_source_contents
 citations_deltas = _citations.citations
 
 
-@cached
 def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     """ReasoningContentBlockDeltas: dicts with `text`, `signature` or `redactedContent`, whose value may be None.
 
@@ -62,7 +58,6 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     return either(text=pieces, signature=pieces, redactedContent=or_none(leaves.BLOBS))
 
 
-@cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltas: dicts with one of the four members. The `content` module has another type of this name.
 
@@ -78,38 +73,33 @@ def content_block_deltas(*, texts: Texts | None = None) -> Values:
     )
 
 
-@cached
 def content_block_delta_events(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaEvents: a delta, and an index that may be None or missing."""
+    """ContentBlockDeltaEvents: dicts with a delta, and with an index, which may be None or missing."""
     return dicts({"delta": content_block_deltas(texts=texts)}, contentBlockIndex=or_none(INDEXES))
 
 
-@cached
 def content_block_stop_events() -> Values:
-    """ContentBlockStopEvents: an index that may be None or missing."""
+    """ContentBlockStopEvents: dicts with the index of a block, which may be None or missing."""
     return dicts({}, contentBlockIndex=or_none(INDEXES))
 
 
-@cached
 def message_stop_events() -> Values:
-    """MessageStopEvents: any stop reason of Strands; rarely with additional response fields, as any JSON value."""
+    """MessageStopEvents: dicts with a stop reason; one in four has additional response fields (any JSON)."""
     return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
 
 
-@cached
 def metadata_events(*, texts: Texts | None = None) -> Values:
-    """MetadataEvents: usage and metrics; rarely with a trace, which may be None."""
+    """MetadataEvents: dicts with usage and metrics; one in four has a trace, which may be None."""
     return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
 
 
 def exception_events(*, texts: Texts | None = None) -> Values:
-    """ExceptionEvents: a message."""
+    """ExceptionEvents: dicts with any text under `message`."""
     return tagged("message", some(texts))
 
 
-@cached
 def model_stream_error_events(*, texts: Texts | None = None) -> Values:
-    """ModelStreamErrorEvents: a message, and the message and status code of the model itself."""
+    """ModelStreamErrorEvents: dicts with a message, and with the message and the status code of the model itself."""
     return dicts({"message": some(texts), "originalMessage": some(texts), "originalStatusCode": _STATUSES})
 
 

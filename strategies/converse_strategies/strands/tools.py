@@ -54,7 +54,6 @@ def tools(*, texts: Texts | None = None) -> Values:
     return tagged("toolSpec", tool_specs(texts=texts))
 
 
-@cached
 def tool_uses() -> Values:
     """ToolUses: the input is a JSON object, as every model sends it; rarely with a signature of the reasoning."""
     use = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": leaves.json_objects()})
@@ -66,7 +65,6 @@ def tool_result_statuses() -> st.SearchStrategy[str]:
     return sampled(get_args(types.ToolResultStatus))
 
 
-@cached
 def tool_result_contents(*, texts: Texts | None = None) -> Values:
     """ToolResultContents: a text, any JSON value, an image or a document."""
     documents = document_contents(texts=texts)
@@ -80,7 +78,6 @@ def tool_results(*, texts: Texts | None = None) -> Values:
     return dicts({"content": contents, "status": tool_result_statuses(), "toolUseId": leaves.tool_use_ids()})
 
 
-@cached
 def tool_choice_autos() -> Values:
     """ToolChoiceAutos, and ToolChoiceAnys: the empty dict."""
     return dicts({})
@@ -89,10 +86,9 @@ def tool_choice_autos() -> Values:
 tool_choice_anys = tool_choice_autos
 
 
-@cached
 def tool_choice_tools() -> Values:
     """ToolChoiceTools: dicts with the name of a tool."""
-    return dicts({"name": leaves.tool_names()})
+    return tagged("name", leaves.tool_names())
 
 
 def tool_choice_auto_dicts() -> Values:
@@ -110,7 +106,6 @@ def tool_choice_tool_dicts() -> Values:
     return tagged("tool", tool_choice_tools())
 
 
-@cached
 def tool_choices() -> Values:
     """ToolChoices: dicts with one of the three tags.
 
@@ -164,7 +159,6 @@ def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc
 _FUNCTIONS: Final = st.sampled_from(("echo", "answer", "answer_awaited"))
 
 
-@cached
 def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.FunctionTool]:
     """AgentTools that run: FunctionTools made from a specification and a function.
 
@@ -172,8 +166,7 @@ def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.Functi
     >>> find(agent_tools(), lambda tool: True).tool_type
     'function'
     """
-    specs: st.SearchStrategy[Any] = tool_specs(texts=texts)
-    return st.builds(types.FunctionTool, specs, tool_funcs(texts=texts))
+    return built(types.FunctionTool, tool_specs(texts=texts), tool_funcs(texts=texts))
 
 
 @cached
@@ -206,14 +199,9 @@ def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[typ
     return asked.map(types.InterruptException)
 
 
-@cached
 def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
     """ToolContexts with a tool use and an invocation state; `agent` is None."""
-
-    def context(use: Any, state: Value) -> types.ToolContext[None]:
-        return types.ToolContext(use, None, state)
-
-    return built(context, tool_uses(), leaves.json_objects())
+    return built(types.ToolContext[None], tool_uses(), st.none(), leaves.json_objects())
 
 
 interruptibles = tool_contexts
