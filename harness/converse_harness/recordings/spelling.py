@@ -45,10 +45,14 @@ def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
     wanted = sent(recorded.response, whole=short)
     for calls in _candidates(exchange, wanted, short=short):
         try:
-            made = sent(answer_of(_made(calls), exchange), whole=short)
+            made = _made(calls)
         except (AttributeError, ConverseHarnessError, TypeError, ValueError):
-            continue  # `reply` lacks a function or refuses an argument, or the reply cannot answer this operation
-        if same(wanted, made, partial=recorded.partial):
+            continue  # `reply` lacks a function, or a function refuses an argument
+        try:
+            answer = sent(answer_of(made, exchange), whole=short)
+        except ConverseHarnessError:
+            continue  # the reply cannot answer this operation
+        if same(wanted, answer, partial=recorded.partial):
             return calls
     return None
 
