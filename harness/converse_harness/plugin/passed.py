@@ -151,7 +151,7 @@ def _own(seen: WatchedReply) -> OwnReply:
 
 def _reason_to_leave(item: pytest.Item) -> str:
     """Return why a test must not run again; "" if it may run again."""
-    if not settings.reruns(item):
+    if not settings.of_test(item, "rerun", True):
         return "with rerun=False"
     if item.get_closest_marker("xfail") is not None:
         return _XFAIL
