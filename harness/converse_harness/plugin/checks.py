@@ -84,10 +84,11 @@ def marked_with(item: pytest.Item) -> dict[str, Any]:
         from converse_harness.endpoint.settings import ALLOWED, Allowed, check_settings
         from converse_harness.errors import ReplyError
 
+        # The values of `rerun` are True and False, like those of `sleeps`.
         guards = tuple(settings.OF_RUN["guard"][1])
-        is_guard = Allowed(lambda value: isinstance(value, str) and value in guards, f"one of {str(guards)[1:-1]}.")
+        guard = Allowed(guards.__contains__, f"one of {str(guards)[1:-1]}.")
         try:
-            check_settings(marked, _MARKER, {"guard": is_guard, "rerun": ALLOWED["sleeps"]})  # both are True or False
+            check_settings(marked, _MARKER, {"guard": guard, "rerun": ALLOWED["sleeps"]})
         except ReplyError as error:
             raise pytest.UsageError(str(error)) from None
     return marked
@@ -95,7 +96,6 @@ def marked_with(item: pytest.Item) -> dict[str, Any]:
 
 def _number(word: str) -> Callable[[str], object]:
     """Return a function that reads a whole number; it returns None for `word`, and any other text unchanged."""
-
     return lambda text: None if text == word else int(text) if _WHOLE.fullmatch(text) else text
 
 

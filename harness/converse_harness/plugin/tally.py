@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -363,6 +363,11 @@ def shown(config: pytest.Config, path: Path) -> str:
 def number(count: int, what: str) -> str:
     """Return a count with its noun `what`. The noun gets a plural `s` unless the count is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def first_few(texts: Sequence[str], most: int) -> list[str]:
+    """Return at most this number of texts; if there are more, a last text gives the number of further texts."""
+    return [*texts[:most], *([f"and {len(texts) - most} more"] if len(texts) > most else [])]
 
 
 def _standing(path: Path, other: Path) -> Path:

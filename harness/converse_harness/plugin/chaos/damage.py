@@ -11,14 +11,12 @@ from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault, Transport
 from converse_harness.literals import StreamException
+from converse_harness.plugin.lines import SOCKETS
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
-SOCKETS: Final[tuple[Transport, ...]] = ("server", "asgi")
-"""The transports that do not reveal the client's read timeout."""
-
 PATIENCE: Final = 5.0
-"""How many seconds an answer over a socket stalls. A client that still waits then counts as hung."""
+"""The number of seconds for which an answer over a socket stalls. A client that waits for its end counts as hung."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from converse_harness.errors import CallError
-from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE, SOCKETS
+from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE
 from converse_harness.plugin.chaos.own_failure import names_an_error, own_line, reads_calls, whole
+from converse_harness.plugin.lines import SOCKETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
