@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 
 from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
 from converse_harness.plugin.checks import settings_of
+from converse_harness.plugin.frames import hide_clients, with_causes
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
 from converse_harness.recordings.choices import FAILED, FAILED_SUFFIX, INLINE, MODES, TEST_MODES, failed_path, identity
@@ -79,7 +80,7 @@ class RecordingRun:
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
-    otherwise it is None. `is_missing`: the reason is that there is no file. `note` is a text that `advise` adds to
+    otherwise it is None. `may_be_renamed`: the reason is that there is no file. `note` is a text that `advise` adds to
     errors; `again` is the command that records anew. `inline`: the exchanges are written into the test.
     """
 
@@ -92,10 +93,9 @@ class RecordingRun:
     note: str = ""
     again: str = ""
     passed: bool = True
-    is_missing: bool = False
-    _asked: bool = False
+    may_be_renamed: bool = False
     inline: bool = False
-    _asked_before: int = 0
+    _calls_before: int = 0
     """The number of calls that fixtures made before the test function began."""
     _fakes: list[Fake] = field(default_factory=list["Fake"])
     _queue: Queue | None = None
@@ -109,18 +109,16 @@ class RecordingRun:
 
     def _old_recording(self, call: Call) -> str:
         """Return advice for a renamed test: the unused recording that matches its first call; "" if there is none."""
-        if not self.is_missing or self._asked:
+        if not self.may_be_renamed:
             return ""
-        self._asked = True
+        self.may_be_renamed = False  # only the first call is compared
         from converse_harness.plugin.renamed import old_recording
 
-        config, tally = self.item.config, self.tally
-        old = old_recording(config, tally, self.path, call)
+        old = old_recording(self.item.config, self.tally, self.path, call)
         if old is None:
             return ""
-        tally.moves[shown(config, old.path)] = self.item.nodeid, old.command
-        here = relative(old.path, config.invocation_params.dir).as_posix()
-        return old.advice(here, partly=not tally.all_collected())
+        self.tally.moves[shown(self.item.config, old.path)] = self.item.nodeid, old.command
+        return old.advice
 
     def give(self, fake: Fake) -> None:
         """Make a fake play the recorded exchanges of this test, and record new exchanges."""
@@ -134,7 +132,7 @@ class RecordingRun:
     def call_begins(self) -> None:
         """Open a fake if the test has none, before the test function is called."""
         self.answer()
-        self._asked_before = 0 if self.writer is None else len(self.writer.captured)
+        self._calls_before = 0 if self.writer is None else len(self.writer.captured)
 
     def answer(self) -> None:
         """Open a fake if the test has none, so that the marker works without the fixture `converse`.
@@ -162,15 +160,13 @@ class RecordingRun:
         """
         full = self.item.config.getoption("fulltrace", False)
         if call.when == "setup" and not full and self.refused is not None and self.refused[0] in str(error):
-            from converse_harness.plugin.frames import hide_clients
-
             hide_clients(error)
-            made: Any = pytest.ExceptionInfo
-            call.excinfo = made.from_exception(error)
+            kind: Any = pytest.ExceptionInfo
+            call.excinfo = kind.from_exception(error)
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:
-            helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
+            helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in with_causes(error))
         if helps and self.note:
             error.add_note(self.note)
         if self.again and isinstance(error, DamagedData):
@@ -188,7 +184,7 @@ class RecordingRun:
         if passed and left:
             places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
             many = number(len(self.queue("").slots), "recorded exchange")
-            tally.told.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
+            tally.remarks.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
         if passed and self.recording is not None:
             tally.left.setdefault(identity(self.path), []).append(left)
         if self.writer is None:
@@ -204,7 +200,7 @@ class RecordingRun:
             if not (self.inline and passed and not kept.problem and self._is_planned()):
                 tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
         problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
-        tally.told += filter(None, [masked, problem if failed else ""])
+        tally.remarks += filter(None, [masked, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
 
@@ -214,9 +210,9 @@ class RecordingRun:
 
         try:
             captured = [] if self.writer is None else self.writer.answered
-            self.tally.edits.append(plan(self.item, self.path, captured, self._asked_before))
+            self.tally.edits.append(plan(self.item, self.path, captured, self._calls_before))
         except (CannotEdit, OSError) as error:
-            self.tally.told.append(f"{self.item.nodeid} stays a recording: {error}")
+            self.tally.remarks.append(f"{self.item.nodeid} stays a recording: {error}")
             return False
         return True
 
@@ -248,21 +244,17 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
     run = RecordingRun(item, tally, path, inline=wanted == INLINE)
     if second and (mode == "all" or not was_there):
-        told = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
-        run.refused = f"is not recorded: {first} is what records {here}.", told
+        text = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
+        run.refused = f"is not recorded: {first} is what records {here}.", text
         return run
     run.again = again = f"pytest --converse-record=all {quoted}"
     try:
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
-        aside = failed_path(path)
-        kept = (
-            _ASIDE.format(failed=relative(aside, config.invocation_params.dir), suffix=FAILED_SUFFIX)
-            if aside.exists()
-            else ""
-        )
-        told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
-        run.refused, run.is_missing = (f"has no reply: {here} is not there.", told), True
+        failed = relative(failed_path(path), config.invocation_params.dir)
+        aside = _ASIDE.format(failed=failed, suffix=FAILED_SUFFIX) if failed_path(path).exists() else ""
+        text = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=aside)
+        run.refused, run.may_be_renamed = (f"has no reply: {here} is not there.", text), True
         return run
     except DamagedData as error:
         error.add_note(_DAMAGED.format(again=again))
@@ -280,16 +272,4 @@ def _quoted(config: pytest.Config, nodeid: str) -> str:
     """Return a node id with a path relative to the folder in which this run started, quoted for a shell."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
-    if not set(text) & set('"$`\\!'):
-        return f'"{text}"'
-    from shlex import quote
-
-    return quote(text)
-
-
-def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
+    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
