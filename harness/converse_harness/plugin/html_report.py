@@ -135,9 +135,9 @@ class ReportHooks:
         """Yield the title and the HTML of each fake that the test has called."""
         clean = partial(value_without_secrets, own=self._own)
         test = sha256(nodeid.encode("utf-8", "replace")).hexdigest()[:10]
-        for number, (endpoint, calls) in enumerate(self._calls(), 1):
+        for position, (endpoint, calls) in enumerate(self._calls(), 1):
             views = views_of(calls, clean)
-            prefix = f"t{test}-{number}-"
+            prefix = f"t{test}-{position}-"
             shown = [call_html(view, views[:at], prefix=prefix) for at, view in enumerate(views)]
             title = f"Fake for {_CLIENTS.get(str(endpoint.transport), 'calls without a transport')}"
             yield title, "".join((overview_html(views, prefix=prefix), *shown))
