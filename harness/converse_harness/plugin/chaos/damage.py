@@ -9,7 +9,7 @@ from typing import Final
 from converse_harness import faults, reply
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import Fault, Transport
+from converse_harness.faults.model import Transport
 from converse_harness.literals import StreamException
 from converse_harness.plugin.lines import SOCKETS
 from converse_harness.reply.body import EventsBody, MessageBody
@@ -36,10 +36,6 @@ class Damage:
 _STREAM: Final = ("ConverseStream",)
 
 
-def _broken(fault: Fault) -> Callable[[Reply], Reply]:
-    return lambda answer: answer.broken(fault)
-
-
 def _in_middle(exception: StreamException) -> Callable[[Reply], Reply]:
     return lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, exception)
 
@@ -47,7 +43,7 @@ def _in_middle(exception: StreamException) -> Callable[[Reply], Reply]:
 def _breach(name: str, sentence: str) -> Damage:
     fault = faults.FAULTS[name]
     operations = _STREAM if fault.on_body is None else SCRIPTED
-    return Damage(name, sentence, _broken(fault), operations, name in MAY_BE_IGNORED)
+    return Damage(name, sentence, lambda answer: answer.broken(fault), operations, name in MAY_BE_IGNORED)
 
 
 MAY_BE_IGNORED: Final = frozenset(
@@ -116,24 +112,25 @@ def damaged(answer: Reply, name: str, operation: str, transport: Transport | Non
     if operation not in damage.operations or not is_sound(answer):
         return None
     try:
-        if name == "stall" and transport in SOCKETS:
-            made = answer.broken(faults.stall.lasting(PATIENCE))
-        else:
-            made = damage.make(answer)
-        made.check_sendable(transport)
+        stalls = name == "stall" and transport in SOCKETS
+        changed = answer.broken(faults.stall.lasting(PATIENCE)) if stalls else damage.make(answer)
+        changed.check_sendable(transport)
     except ReplyError:
         return None
-    return made
+    return changed
 
 
 def kind_of(answer: Reply) -> str:
-    """Return the kind of a reply: the kind of its first block that is not text, for example "tool_use", or "text"."""
+    """Return the kind of the first block of a reply that is not text, for example "toolUse".
+
+    Return "text" if there is no such block, and "error" if the reply has no blocks.
+    """
     match answer.body:
         case MessageBody(content):
-            kinds = [next(iter(block), "text") for block in content]
+            blocks = [*content]
         case EventsBody(events):
-            starts = [each["contentBlockStart"]["start"] for each in events if "contentBlockStart" in each]
-            kinds = [next(iter(start), "text") for start in starts]
+            blocks = [each["contentBlockStart"]["start"] for each in events if "contentBlockStart" in each]
         case _:
-            kinds = ["error"]
+            return "error"
+    kinds = [next(iter(block), "text") for block in blocks]
     return next((kind for kind in kinds if kind != "text"), "text")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 
+from converse_harness.endpoint.call import Call
 from converse_harness.errors import CallError
 from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE
 from converse_harness.plugin.chaos.own_failure import names_an_error, own_line, reads_calls, whole
 from converse_harness.plugin.lines import SOCKETS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from converse_harness.endpoint.call import Call
-    from converse_harness.plugin.rerun import Rerun
+from converse_harness.plugin.rerun import Rerun
 
 
 class Survival(Enum):
@@ -46,7 +42,7 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
 
     `plain` is the rerun of the same test without damage.
     """
-    if hangs(run):
+    if _hangs(run):
         return Survival.HUNG, _waited(run)
     logged = any(line not in plain.logs for line in run.logs) or _told_the_model(plain, run)
     again = run.watch.asked_again > 0
@@ -64,7 +60,7 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     function = str(getattr(item, "originalname", item.name))
     line = None if isinstance(error, CallError) else own_line(error, item.path, function)
     if line is None:
-        return Survival.RAISED, _named(error)
+        return Survival.RAISED, "pytest.fail" if isinstance(error, pytest.fail.Exception) else type(error).__name__
     if again and reads_calls(line):
         return Survival.COUNTED, "only a line that counts or reads calls failed"
     if logged or names_an_error(error, line):
@@ -81,7 +77,7 @@ def _waited(run: Rerun) -> str:
     return "the client has no read timeout"
 
 
-def hangs(run: Rerun) -> bool:
+def _hangs(run: Rerun) -> bool:
     """Whether the tested code would wait for ever: it was stopped, or waits for a stalled answer without a limit."""
     first = run.watch.first
     if run.stopped or first is None:
@@ -89,12 +85,9 @@ def hangs(run: Rerun) -> bool:
     taken = first.call.answered.taken
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
     stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
-    waited = _longest_pause(taken.times) >= PATIENCE * 0.9  # two clocks may differ slightly
+    pauses = (later - earlier for earlier, later in pairwise(taken.times))
+    waited = max(pauses, default=0.0) >= PATIENCE * 0.9  # two clocks may differ slightly
     return taken.endless or (stalls and sent_slowly and waited)
-
-
-def _longest_pause(moments: Iterable[float]) -> float:
-    return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
@@ -105,9 +98,3 @@ def _told_the_model(plain: Rerun, run: Rerun) -> bool:
 
 def _has_tool_error(calls: Iterable[Call]) -> bool:
     return any(result.get("status") == "error" for call in calls for result in call.tool_results)
-
-
-def _named(error: BaseException) -> str:
-    if isinstance(error, pytest.fail.Exception):
-        return "pytest.fail"
-    return type(error).__name__
