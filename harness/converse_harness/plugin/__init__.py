@@ -134,9 +134,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             add()
         return look_up(name, *where)
 
-    if _lists_fixtures_without_samples(session.config):
-        return
-    if look_up is None or session.config.getoption("showfixtures"):
+    if session.config.getoption("showfixtures") and session.config.get_verbosity() <= 0:
+        plugins.register(_MoreFixtures(), "converse_more_fixtures")
+    elif look_up is None or session.config.getoption("showfixtures"):
         add()
     else:
         manager.getfixturedefs = getfixturedefs
@@ -148,14 +148,12 @@ _MORE_FIXTURES: Final = (
 )
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Name the sample fixtures below the list of `pytest --fixtures`, which contains these 140 only with -v."""
-    if _lists_fixtures_without_samples(config):
+class _MoreFixtures:
+    """Names the sample fixtures below the list of `pytest --fixtures`, which contains these 140 only with -v."""
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print one line."""
         terminalreporter.write_line(_MORE_FIXTURES)
-
-
-def _lists_fixtures_without_samples(config: pytest.Config) -> bool:
-    return bool(config.getoption("showfixtures")) and config.get_verbosity() <= 0
 
 
 def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:

@@ -202,6 +202,7 @@ class Hooks:
 
             self._keeps_patches = True
             registry.keep_patches(self)
+            self._stack.callback(registry.drop_patches, self)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
@@ -367,10 +368,6 @@ class Hooks:
             self._end_recording(failed=True)  # the recording of an interrupted test
             if self._tally is not None:
                 self._tally.tell()
-            if self._keeps_patches:
-                from converse_harness.intercept import registry
-
-                registry.drop_patches(self)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print notes, verdicts of contracts, stale requests, and what the guard blocked outside of tests."""
@@ -385,7 +382,7 @@ class Hooks:
             terminalreporter.line(self._outside)
 
     def pytest_unconfigure(self) -> None:
-        """Close the guard, and stop collecting notes."""
+        """Close the guard, restore botocore, and stop collecting notes."""
         self._stack.close()
 
 

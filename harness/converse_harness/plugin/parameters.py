@@ -195,26 +195,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             fixture.cached_result = (fixture.func() if name is None else _variant(name, path)), path, no_error
 
 
-def _fixture(row: SampleRow, give: Callable[..., Any], variants: str | None = None) -> Any:
-    _FIXTURES[give] = variants
-    give.__doc__, give.__name__ = row.doc, row.fixture
-    return pytest.fixture(scope="session")(give)
+def _fixture(name: str, row: SampleRow, *, has_variants: bool) -> Any:
+    def sample() -> Any:
+        return samples.sample(name)
 
-
-def _sample_fixture(key: str, row: SampleRow) -> Any:
-    def give() -> Any:
-        return samples.sample(key)
-
-    return _fixture(row, give)
-
-
-def _variants_fixture(name: str, row: SampleRow) -> Any:
-    def give(request: pytest.FixtureRequest) -> Any:
+    def variant(request: pytest.FixtureRequest) -> Any:
         where = f"converse_harness.samples.variants({name!r})"
         _check_collected(request, row.fixture, one="variant", values="values", where=where)
         return _variant(name, request.param)
 
-    return _fixture(row, give, name)
+    function: Callable[..., Any] = variant if has_variants else sample
+    function.__doc__, function.__name__ = row.doc, row.fixture
+    _FIXTURES[function] = name if has_variants else None
+    return pytest.fixture(scope="session")(function)
 
 
 def _variant(name: str, path: object) -> Any:
@@ -225,8 +218,8 @@ def _variant(name: str, path: object) -> Any:
     return known[str(path)]
 
 
-globals().update({row.fixture: _sample_fixture(key, row) for key, row in SAMPLES.items()})
-globals().update({row.fixture: _variants_fixture(name, row) for name, row in VARIANTS.items()})
+globals().update({row.fixture: _fixture(name, row, has_variants=False) for name, row in SAMPLES.items()})
+globals().update({row.fixture: _fixture(name, row, has_variants=True) for name, row in VARIANTS.items()})
 
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     _CASE: _cases,

@@ -16,15 +16,7 @@ import pytest
 
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import MARKER, folder
-from converse_harness.recordings.choices import (
-    FAILED_SUFFIX,
-    OPENED,
-    SUFFIX,
-    USED_FILES,
-    given_path,
-    identity,
-    path_of_test,
-)
+from converse_harness.recordings import choices
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.use import Use, write_use
 
@@ -92,10 +84,9 @@ class Tally:
         """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
         self._opened: Counter[str] = Counter()
         """Maps each file to the number of times that the workers opened it to play it."""
-        self._opened_before = OPENED.copy()
-        self._ran: set[str] = set()
-        self._failed: set[str] = set()
-        self._skipped: set[str] = set()
+        self._opened_before = choices.OPENED.copy()
+        self._outcomes: defaultdict[str, set[str]] = defaultdict(set)
+        """Maps the node id of each test that ran to the outcomes of its phases."""
         self._collected = 0
         self._whole = True
         """Becomes False if a module cannot be collected, or if a collected test is deselected."""
@@ -128,7 +119,7 @@ class Tally:
         """Return the path of a test's recording. Raises ReplyError for an invalid name."""
         root = folder(item.config)
         if name is not None:
-            path, twice = root / given_path(name), f"{root.name}/"
+            path, twice = root / choices.given_path(name), f"{root.name}/"
             if str(name).startswith(twice) and not path.parent.exists():
                 raise ReplyError(
                     f"@pytest.mark.{MARKER}({name!r}): names are below {twice} already; write "
@@ -154,16 +145,12 @@ class Tally:
                 path = self.path_of(item, arguments_of(item).get("name"))
             except ReplyError:
                 continue  # the test itself raises this error
-            self.used.add(identity(path))
+            self.used.add(choices.identity(path))
             self._owners.setdefault(_key(path), (item.nodeid, path.exists()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Register that a test ran, in this process or in a worker, and whether it failed or was skipped."""
-        self._ran.add(report.nodeid)
-        if report.failed:
-            self._failed.add(report.nodeid)
-        elif report.skipped:
-            self._skipped.add(report.nodeid)
+        """Register the outcome of a phase of a test, which ran in this process or in a worker."""
+        self._outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
         """If this process is an xdist worker, send the collected facts to the controller; otherwise edit the tests."""
@@ -172,7 +159,7 @@ class Tally:
             self._edit()
             return
         edits = [(*edit,) for edit in self.edits]  # xdist sends only exact tuples
-        used, opened = sorted(self.used | USED_FILES), dict(OPENED - self._opened_before)
+        used, opened = sorted(self.used | choices.USED_FILES), dict(choices.OPENED - self._opened_before)
         output[_OUTPUT] = (
             *(self.written, self.remarks, used, self.moves, edits, self.left, opened),
             *(self._collected, self._whole),
@@ -226,15 +213,17 @@ class Tally:
 
     def _use(self) -> Use:
         """Return the content of the file that `--converse-used` names, for `converse-harness prune`."""
-        opened = self._opened + (OPENED - self._opened_before)
+        opened = self._opened + (choices.OPENED - self._opened_before)
         # If other code also played a file, the exchanges that it used are unknown.
         left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
+        failed = [test for test, outcomes in self._outcomes.items() if "failed" in outcomes]
+        skipped = [test for test, outcomes in self._outcomes.items() if "skipped" in outcomes and test not in failed]
         return Use(
             self._config.rootpath,
             folder(self._config),
-            self._missing() or ("" if self._ran else "no test ran"),
-            sorted(self._failed),
-            sorted(self._skipped - self._failed),
+            self._missing() or ("" if self._outcomes else "no test ran"),
+            sorted(failed),
+            sorted(skipped),
             [*map(str, self.unused(failed=True))],
             {path: sorted(set[int](runs[0]).intersection(*runs)) for path, runs in left.items()},
         )
@@ -242,15 +231,16 @@ class Tally:
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.remarks)):
             yield f"{_PREFIX}{line}"
-        if any(f"{FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
-            yield f"{_PREFIX}a line *{FAILED_SUFFIX} in .gitignore keeps what failed tests recorded out of commits"
+        if any(f"{choices.FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
+            pattern = f"*{choices.FAILED_SUFFIX}"
+            yield f"{_PREFIX}a line {pattern} in .gitignore keeps what failed tests recorded out of commits"
         unused = [] if self._missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
         commands = set[str]()
         for path in unused:
-            aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
+            aside = " (of a test that did not pass)" if path.name.endswith(choices.FAILED_SUFFIX) else ""
             test, command = self.moves.get(shown(self._config, path), ("", ""))
             how = "by the same command" if command in commands else f"if that was renamed: {command}"
             moved = f": it matches {test}, which has none; {how}" if test else ""
@@ -260,20 +250,23 @@ class Tally:
     def _ignores_failed(self) -> bool:
         """Whether the project's `.gitignore` excludes the recordings of failed tests."""
         try:
-            return FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(encoding="utf-8", errors="replace")
+            return choices.FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(
+                encoding="utf-8", errors="replace"
+            )
         except OSError:
             return False
 
     def unused(self, *, failed: bool = False) -> list[Path]:
         """Return the recordings that no collected test or open fake used; with `failed`, also those of failed tests."""
-        used, files = self.used | USED_FILES, folder(self._config).rglob(f"*{SUFFIX}")
-        files = (path for path in files if failed or not path.name.endswith(FAILED_SUFFIX))
-        return sorted(path for path in files if identity(path) not in used and _is_recording(path))
+        used, files = self.used | choices.USED_FILES, folder(self._config).rglob(f"*{choices.SUFFIX}")
+        files = (path for path in files if failed or not path.name.endswith(choices.FAILED_SUFFIX))
+        return sorted(path for path in files if choices.identity(path) not in used and _is_recording(path))
 
     def _missing(self) -> str:
         """Return the reason why not all tests of the project were collected and ran; "" if all ran."""
-        all_ran = not self._workers and len(self._ran) == self._collected
-        return self.not_collected() or ("" if all_ran else f"{len(self._ran)} of {number(self._collected, 'test')} ran")
+        ran = len(self._outcomes)
+        all_ran = not self._workers and ran == self._collected
+        return self.not_collected() or ("" if all_ran else f"{ran} of {number(self._collected, 'test')} ran")
 
     def not_collected(self) -> str:
         """Return the reason why not all tests of the project were collected; "" if all were collected."""
@@ -315,7 +308,7 @@ def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
     """Return the path of a test's recording, relative to the recordings folder, for a marker that gives no name."""
     module = relative(item.path, item.config.rootpath).parts
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return path_of_test(module, classes, item.name, has_twin=has_twin)
+    return choices.path_of_test(module, classes, item.name, has_twin=has_twin)
 
 
 def _has_twin(node: object) -> bool:
@@ -323,10 +316,8 @@ def _has_twin(node: object) -> bool:
     if not isinstance(node, pytest.Class):
         return False
     around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
-    return any(
-        name != node.name and name.lower() == node.name.lower() and isinstance(each, type)
-        for name, each in around.items()
-    )
+    others = [name.lower() for name, each in around.items() if isinstance(each, type) and name != node.name]
+    return node.name.lower() in others
 
 
 def relative(path: Path, start: Path) -> Path:
