@@ -85,7 +85,7 @@ class AnswersHooks:
 
     def __init__(self, config: pytest.Config, targets: list[RehearsalTarget]) -> None:
         self.replaced: Callable[[int], Collection[str]] = lambda _: ()
-        """Function of a target's index: the model ids that this target replaces, as far as this process knows."""
+        """A function that returns the model ids that a target replaces, given its index; the RehearsalHooks set it."""
         self._config = config
         self._targets = targets
         self._passed = passed_tests(config)
@@ -120,9 +120,10 @@ class AnswersHooks:
     def _replacements(
         self, index: int, target: RehearsalTarget, test: PassedTest
     ) -> Iterator[tuple[str, Callable[[str], bool]]]:
-        """Yield each model id whose answers are changed in a run of the test; "" stands for all ids of the pattern.
+        """Yield a pair for each rerun of a test: a model id, and a function that is true for ids with changed answers.
 
-        A worker of xdist does not know which id the whole run uses most often, so it runs the test once for each id.
+        If the target has a pattern, the only model id is "". Otherwise, a worker of xdist cannot find the id that the
+        whole run uses most often, so it reruns the test once for each id.
         """
         if not target.known:
             return

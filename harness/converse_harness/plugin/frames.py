@@ -1,4 +1,4 @@
-"""Choose the frames above the problem of a fake in pytest's report: only the user's own lines."""
+"""Choose the frames that pytest's report shows above the problem of a fake: only those of the user's code."""
 
 from __future__ import annotations
 

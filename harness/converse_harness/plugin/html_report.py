@@ -34,7 +34,7 @@ _CALLS: Final = "converse_calls"
 reports, such as JUnit's XML, contain the user properties."""
 
 _Carried = tuple[int, list[tuple[str, str]]]
-"""The value of that attribute: the number of calls, and for each fake its title and HTML."""
+"""The value of the attribute `_CALLS`: the number of calls, and a title and HTML for each fake."""
 
 _FIRST_LINES: Final = 12
 """The maximum number of lines of a failure that the page shows above the calls before a reader opens the rest."""
@@ -83,7 +83,7 @@ class ReportHooks:
         self._firsts: dict[Endpoint, int] | None = None
         """Maps each fake that the running test has called to the number of its first call; None between tests."""
         self._own: set[str] = set()
-        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
+        """The secrets that the environment of this process has contained since the running test began."""
         self._has_failed = False
         """Whether a phase of the running test has failed, so that its report carries the calls."""
         self._failed: dict[str, FailedTest] = {}
@@ -96,7 +96,7 @@ class ReportHooks:
         """The line for pytest's summary, and whether the file was written."""
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
-        """Note the running test's first call to each fake. Runs for every call, in the client's thread."""
+        """Note the number of the running test's first call to each fake. Every call to a fake calls this method."""
         if self._firsts is not None:
             self._firsts.setdefault(endpoint, call.number)
 

@@ -55,7 +55,7 @@ class Hooks:
         """The number of fakes that had been closed when the latest test began."""
         self._reruns = False
         self._secrets: set[str] = set()
-        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
+        """The secrets that the environment of this process has contained since the running test began."""
 
     # The run begins.
 

@@ -40,7 +40,7 @@ _SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
 _OURS: Final = (__package__, __name__)
-"""The names of the modules that define our fixtures."""
+"""The names of the modules that define the fixtures of converse-harness."""
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -73,7 +73,7 @@ def _check_indirect(metafunc: pytest.Metafunc) -> None:
 
 
 def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
-    """Whether the test gets our fixture, directly or through an override that requests it."""
+    """Whether the test gets the fixture of converse-harness, or an override by the user that requests this fixture."""
     definitions = reversed(_definitions(metafunc).get(fixture, ()))
     last = next((each for each in definitions if fixture not in each.argnames), None)
     return last is not None and last.func.__module__ in _OURS

@@ -80,8 +80,9 @@ class RecordingRun:
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
-    otherwise it is None. `may_be_renamed`: the reason is that there is no file. `note` is a text that `advise` adds to
-    errors; `again` is the command that records anew. `inline`: the exchanges are written into the test.
+    otherwise `refused` is None. `note` is a text that `advise` adds to errors, and `again` is the command that records
+    the test again. `may_be_renamed` is true until the first call if the test has no file. If `inline` is true, the
+    exchanges are written into the test.
     """
 
     item: pytest.Item

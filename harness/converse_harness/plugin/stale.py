@@ -1,4 +1,7 @@
-"""Handle requests that differ from the recorded ones whose answers they got: print a line, fail the test, or ignore."""
+"""Report requests that got recorded answers although they differ from the recorded requests.
+
+The setting `stale` decides whether a line is printed at the end of the run, or the test fails, or nothing happens.
+"""
 
 from __future__ import annotations
 

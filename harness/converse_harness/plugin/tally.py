@@ -1,6 +1,6 @@
 """Collect facts about the recordings of a run: the file of each test, and the lines for pytest's summary.
 
-With xdist, the facts of all workers are joined.
+If workers of xdist run the tests, the controller joins the facts of all workers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Tally:
         self.moves: dict[str, tuple[str, str]] = {}
         """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
         self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
-        """Maps the path of a test's recording, in lower case, to the paths that differ from it only in upper case."""
+        """Maps the lower case of a path to the paths of tests' recordings that differ only in upper and lower case."""
         self.edits: list[tuple[Any, ...]] = []
         """The members of an InlineEdit for each test into which a recording is to be written at the end of the run."""
         self.left: dict[str, list[list[int]]] = {}
@@ -91,6 +91,7 @@ class Tally:
         self._whole = True
         """Becomes False if a module cannot be collected, or if a collected test is deselected."""
         self._workers = 0
+        """The number of xdist workers that have sent no facts yet."""
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
         """Return the test that records a file, and whether the file existed when the run began."""
@@ -153,31 +154,22 @@ class Tally:
         self._outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
-        """If this process is an xdist worker, send the collected facts to the controller; otherwise edit the tests."""
+        """Send the collected facts to the controller if this process is an xdist worker; otherwise edit the tests."""
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
-        if output is None:
-            self._edit()
-            return
-        edits = [(*edit,) for edit in self.edits]  # xdist sends only exact tuples
-        used, opened = sorted(self.used | choices.USED_FILES), dict(choices.OPENED - self._opened_before)
-        output[_OUTPUT] = (
-            *(self.written, self.remarks, used, self.moves, edits, self.left, opened),
-            *(self._collected, self._whole),
-        )
+        if output is not None:
+            edits = [(*edit,) for edit in self.edits]  # xdist sends no objects of subclasses of tuple
+            used, opened = sorted(self.used | choices.USED_FILES), dict(choices.OPENED - self._opened_before)
+            facts = self.written, self.remarks, used, self.moves, edits, self.left, opened, self._collected, self._whole
+            output[_OUTPUT] = facts
+        elif self.edits:
+            from converse_harness.plugin.inline import InlineEdit, apply
 
-    def _edit(self) -> None:
-        """Write recordings into their tests, with `--converse-record=inline`."""
-        if not self.edits:
-            return
-        from converse_harness.plugin.inline import InlineEdit, apply
-
-        done, failed = apply([InlineEdit(*edit) for edit in self.edits], folder(self._config))
-        self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
-        for edit, why in failed:
-            recording = shown(self._config, Path(edit.recording))
-            self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
-            self.remarks.append(f"{edit.nodeid} stays a recording: {why}")
-        self.edits = []
+            done, failed = apply([InlineEdit(*edit) for edit in self.edits], folder(self._config))
+            self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
+            for edit, why in failed:
+                recording = shown(self._config, Path(edit.recording))
+                self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
+                self.remarks.append(f"{edit.nodeid} stays a recording: {why}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -216,16 +208,16 @@ class Tally:
         opened = self._opened + (choices.OPENED - self._opened_before)
         # If other code also played a file, the exchanges that it used are unknown.
         left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
-        failed = [test for test, outcomes in self._outcomes.items() if "failed" in outcomes]
-        skipped = [test for test, outcomes in self._outcomes.items() if "skipped" in outcomes and test not in failed]
+        failed = {test for test, outcomes in self._outcomes.items() if "failed" in outcomes}
+        skipped = {test for test, outcomes in self._outcomes.items() if "skipped" in outcomes}
         return Use(
             self._config.rootpath,
             folder(self._config),
             self._missing() or ("" if self._outcomes else "no test ran"),
             sorted(failed),
-            sorted(skipped),
+            sorted(skipped - failed),
             [*map(str, self.unused(failed=True))],
-            {path: sorted(set[int](runs[0]).intersection(*runs)) for path, runs in left.items()},
+            {path: sorted(set(runs[0]).intersection(*runs)) for path, runs in left.items()},
         )
 
     def _lines(self) -> Iterator[str]:
@@ -249,10 +241,9 @@ class Tally:
 
     def _ignores_failed(self) -> bool:
         """Whether the project's `.gitignore` excludes the recordings of failed tests."""
+        file = self._config.rootpath / ".gitignore"
         try:
-            return choices.FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(
-                encoding="utf-8", errors="replace"
-            )
+            return choices.FAILED_SUFFIX in file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return False
 
@@ -349,8 +340,9 @@ def first_few(texts: Sequence[str], most: int) -> list[str]:
 def _existing(path: Path, other: Path) -> Path:
     """Return `path`, or `other` if only that file exists: the recording of the same test under its other name.
 
-    The file name of a test changes when a test is added or removed whose name differs only in upper and lower case. The
-    other name counts only in its exact spelling, and only if no second file has the same name in other letters.
+    A test's recording gets its other name when a test is added or removed whose name differs only in upper and lower
+    case. The file `other` counts only if its name has exactly this spelling, and if no file beside it has the same name
+    with other upper and lower case.
     """
     if path == other or path.exists() or not other.exists():
         return path

@@ -1,4 +1,4 @@
-"""Damage: faults as they occur on a bad day, under the names of faults and cases, and replies with such a fault."""
+"""The faults that `--converse-chaos` adds to replies: each has a name, a sentence, and a function that adds it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ PATIENCE: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A fault as on a bad day: its name, a sentence that describes it, and the function that adds it to a reply.
+    """A fault of a reply: its name, a sentence that describes it, and a function that returns the reply with the fault.
 
-    The answers of these `operations` can have the fault. `ignorable`: a client may continue as if nothing were wrong.
+    `operations` are the operations whose answers can have the fault. `ignorable` is true if a client may continue as if
+    there were no fault.
     """
 
     name: str
@@ -97,7 +98,7 @@ DAMAGES: Final[Mapping[str, Damage]] = {
         if name not in USUAL
     },
 }
-"""Every fault that can be named."""
+"""Maps the names that the option `--converse-chaos` accepts to their faults."""
 
 
 def is_sound(answer: Reply) -> bool:
