@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import pytest
@@ -103,49 +103,39 @@ class AnswersHooks:
         return result
 
     def _answered(self, test: PassedTest) -> Iterator[AnsweredTest]:
-        """Run a test once for each target; yield the results."""
+        """Run a test once for each target and each model id that the target replaces; yield the results."""
         plain: Rerun | str | None = None
         for index, target in enumerate(self._targets):
-            for model_id, replaces in self._replacements(index, target, test):
+            for model_id, replaces in self._replacements(index, target, test).items():
                 result = AnsweredTest(index, masked(model_id, set()), test.item.nodeid, "left out", test.why_not)
                 replies = [each.reply for each in test.replies if replaces(each.asked[1])]
                 if not replies:
                     continue
-                if not test.why_not and any(map(has_manner, replies)):
-                    plain = self._passed.run_plain(test.item) if plain is None else plain
-                    yield self._judged(test, target, replaces, plain, result)
-                else:
+                if test.why_not or not any(map(has_manner, replies)):
                     yield result._replace(why=test.why_not or _EXACT)
+                    continue
+                plain = self._passed.run_plain(test.item) if plain is None else plain
+                if isinstance(plain, str):
+                    yield result._replace(verdict="not repeatable", why=plain)
+                else:
+                    yield self._judged(test, MannerWatch(target.stands_for, replaces), plain, result)
 
     def _replacements(
         self, index: int, target: RehearsalTarget, test: PassedTest
-    ) -> Iterator[tuple[str, Callable[[str], bool]]]:
-        """Yield a pair for each rerun of a test: a model id, and a function that is true for ids with changed answers.
+    ) -> Mapping[str, Callable[[str], bool]]:
+        """Return a model id for each rerun of a test, with a function that is true for the ids with changed answers.
 
         If the target has a pattern, the only model id is "". Otherwise, a worker of xdist cannot find the id that the
         whole run uses most often, so it reruns the test once for each id.
         """
-        if not target.known:
-            return
-        if target.pattern:
-            yield "", target.replaces
-            return
-        asked = dict.fromkeys(each.asked[1] for each in test.replies)
-        everywhere = None if hasattr(self._config, "workerinput") else self.replaced(index)
-        for model_id in asked:
-            if everywhere is None or masked(model_id, set()) in everywhere:
-                yield model_id, model_id.__eq__
+        if target.pattern or not target.known:
+            return {"": target.replaces} if target.known else {}
+        ids = dict.fromkeys(each.asked[1] for each in test.replies)
+        replaced = None if hasattr(self._config, "workerinput") else self.replaced(index)
+        return {each: each.__eq__ for each in ids if replaced is None or masked(each, set()) in replaced}
 
-    def _judged(
-        self,
-        test: PassedTest,
-        target: RehearsalTarget,
-        replaces: Callable[[str], bool],
-        plain: Rerun | str,
-        result: AnsweredTest,
-    ) -> AnsweredTest:
-        if isinstance(plain, str):
-            return result._replace(verdict="not repeatable", why=plain)
+    def _judged(self, test: PassedTest, manner: MannerWatch, plain: Rerun, result: AnsweredTest) -> AnsweredTest:
+        """Run a test with other answers, and return the result."""
         root, thread = self._config.rootpath, threading.get_ident()
         refusals: list[tuple[int, str, str, str]] = []
 
@@ -156,7 +146,7 @@ class AnswersHooks:
                 refusals.append((call.number, refusal.rule.name, masked(refusal.message, set()), line))
 
         with watching(watch):
-            run = self._passed.run_changed(test.item, MannerWatch(target.stands_for, replaces), plain)
+            run = self._passed.run_changed(test.item, manner, plain)
         if run.passed:
             return result._replace(verdict="passes")
         why, line = "the test skipped itself", ""

@@ -8,25 +8,22 @@ import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
+from converse_harness.intercept.fake import Fake
 from converse_harness.plugin.checks import settings_of
 from converse_harness.plugin.frames import hide_clients, with_causes
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
-from converse_harness.recordings.choices import FAILED, FAILED_SUFFIX, INLINE, MODES, TEST_MODES, failed_path, identity
+from converse_harness.recordings import choices
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
-
-if TYPE_CHECKING:
-    from converse_harness.endpoint.call import Call
-    from converse_harness.endpoint.script import Queue
-    from converse_harness.intercept.fake import Fake
-    from converse_harness.recordings.choices import Mode
-    from converse_harness.recordings.play import Recording
-    from converse_harness.recordings.write import SessionWriter
+from converse_harness.recordings.play import Recording
+from converse_harness.recordings.write import SessionWriter
 
 _MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:
@@ -98,7 +95,7 @@ class RecordingRun:
     inline: bool = False
     _calls_before: int = 0
     """The number of calls that fixtures made before the test function began."""
-    _fakes: list[Fake] = field(default_factory=list["Fake"])
+    _fakes: list[Fake] = field(default_factory=list[Fake])
     _queue: Queue | None = None
 
     def queue(self, name: str) -> Queue:
@@ -187,16 +184,16 @@ class RecordingRun:
             many = number(len(self.queue("").slots), "recorded exchange")
             tally.remarks.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
         if passed and self.recording is not None:
-            tally.left.setdefault(identity(self.path), []).append(left)
+            tally.left.setdefault(choices.identity(self.path), []).append(left)
         if self.writer is None:
             return
-        policy = one_of("failed", chosen(config, "record_failed"), FAILED)
+        policy = one_of("failed", chosen(config, "record_failed"), choices.FAILED)
         kept = save_or_set_aside(self.writer, passed=passed, failed=policy)
         many = number(kept.exchanges, "exchange")
         if kept.exchanges and kept.path is None and not kept.problem:
             tally.written.append(f"dropped {many} of {nodeid}, which did not pass")
-        elif kept.exchanges and kept.path is not None and (kept.path == self.path or not kept.problem):
-            tally.used.add(identity(kept.path))
+        elif kept.path is not None and (kept.path == self.path or not kept.problem):
+            tally.used.add(choices.identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
             if not (self.inline and passed and not kept.problem and self._is_planned()):
                 tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
@@ -232,18 +229,20 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
     except ConverseHarnessError as error:
         notes: list[str] = getattr(error, "__notes__", [])
         text = re.sub(r"^recording\((?=\w+=)", f"@pytest.mark.{MARKER}(", str(error))
-        problem = "\n".join([text, *notes])
-    pytest.fail(problem, pytrace=False)
+        pytest.fail("\n".join([text, *notes]), pytrace=False)
 
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path, wanted = tally.path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), TEST_MODES)
-    mode: Mode = "once" if wanted == INLINE else one_of("mode", wanted, MODES)
+    path, wanted = (
+        tally.path_of(item, how.pop("name", None)),
+        one_of("mode", chosen(config, "record"), choices.TEST_MODES),
+    )
+    mode: choices.Mode = "once" if wanted == choices.INLINE else one_of("mode", wanted, choices.MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
-    run = RecordingRun(item, tally, path, inline=wanted == INLINE)
+    run = RecordingRun(item, tally, path, inline=wanted == choices.INLINE)
     if second and (mode == "all" or not was_there):
         text = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
         run.refused = f"is not recorded: {first} is what records {here}.", text
@@ -252,8 +251,8 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     try:
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
-        failed = relative(failed_path(path), config.invocation_params.dir)
-        aside = _ASIDE.format(failed=failed, suffix=FAILED_SUFFIX) if failed_path(path).exists() else ""
+        failed = relative(choices.failed_path(path), config.invocation_params.dir)
+        aside = _ASIDE.format(failed=failed, suffix=choices.FAILED_SUFFIX) if choices.failed_path(path).exists() else ""
         text = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=aside)
         run.refused, run.may_be_renamed = (f"has no reply: {here} is not there.", text), True
         return run

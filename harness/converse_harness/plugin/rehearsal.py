@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import pytest
 
@@ -22,12 +22,10 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
+from converse_harness.plugin.answers import AnswersHooks
 from converse_harness.plugin.lines import line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import models_of
-
-if TYPE_CHECKING:
-    from converse_harness.plugin.answers import AnswersHooks
 
 
 @contextmanager
@@ -60,8 +58,6 @@ def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> Answer
             "--converse-as-answers came with --converse-as all. It runs each test once more for each model, so only "
             "models that are named are allowed. Name those that matter: --converse-as us.anthropic.claude-opus-5."
         )
-    from converse_harness.plugin.answers import AnswersHooks
-
     hooks = AnswersHooks(config, targets)
     config.pluginmanager.register(hooks, "converse_answers")
     return hooks

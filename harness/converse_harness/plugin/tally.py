@@ -67,7 +67,10 @@ class Tally:
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
-        """Maps each file to the first test that uses it, and to whether the file existed when the run began."""
+        """Maps each file to the first test that uses it, and to whether the file existed when the run began.
+
+        The paths are casefolded, because two paths that differ only in upper and lower case may be one file.
+        """
         self.written: list[str] = []
         """The first lines of the summary: about written recordings and edited tests."""
         self.remarks: list[str] = []
@@ -95,7 +98,7 @@ class Tally:
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
         """Return the test that records a file, and whether the file existed when the run began."""
-        return self._owners.get(_key(path), (item.nodeid, path.exists()))
+        return self._owners.get(str(path).casefold(), (item.nodeid, path.exists()))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
@@ -147,7 +150,7 @@ class Tally:
             except ReplyError:
                 continue  # the test itself raises this error
             self.used.add(choices.identity(path))
-            self._owners.setdefault(_key(path), (item.nodeid, path.exists()))
+            self._owners.setdefault(str(path).casefold(), (item.nodeid, path.exists()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Register the outcome of a phase of a test, which ran in this process or in a worker."""
@@ -348,11 +351,6 @@ def _existing(path: Path, other: Path) -> Path:
         return path
     names = [name for name in os.listdir(path.parent) if name.lower() == other.name.lower()]
     return other if names == [other.name] else path
-
-
-def _key(path: Path) -> str:
-    """Return a key for a path. Two paths that differ only in upper and lower case have the same key."""
-    return str(path).casefold()
 
 
 def _is_recording(path: Path) -> bool:

@@ -10,7 +10,6 @@ from converse_harness import faults, reply
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Transport
-from converse_harness.literals import StreamException
 from converse_harness.plugin.lines import SOCKETS
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
@@ -35,10 +34,6 @@ class Damage:
 
 
 _STREAM: Final = ("ConverseStream",)
-
-
-def _in_middle(exception: StreamException) -> Callable[[Reply], Reply]:
-    return lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, exception)
 
 
 def _breach(name: str, sentence: str) -> Damage:
@@ -76,7 +71,7 @@ _USUAL: Final = (
     Damage(
         "model_stream_error",
         "a modelStreamErrorException came in the middle of the stream",
-        _in_middle("modelStreamErrorException"),
+        lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, "modelStreamErrorException"),
         _STREAM,
     ),
     _breach("stall", "nothing more came from the middle of the answer on"),

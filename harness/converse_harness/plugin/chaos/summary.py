@@ -91,7 +91,7 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
         shown[each.verdict, each.fault] += 1
         if shown[each.verdict, each.fault] <= _ALIKE:
             came = DAMAGES[each.fault].sentence + (", and" if each.verdict == Survival.NOT_NOTICED.word else ";")
-            lines.append(f"{_heading(each.verdict)} {_rerun(each)}: {came} {each.why}{_asleep(each)}")
+            lines.append(f"{_heading(each.verdict)} {_rerun(each, f'{came} {each.why}')}")
             lines.append(f"   try it     {each.script}")
     for (verdict, fault), many in shown.items():
         if many > _ALIKE:
@@ -111,12 +111,9 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     return lines
 
 
-def _rerun(each: JudgedRerun) -> str:
-    return f"{each.test}   reply {each.reply}  {each.fault}"
-
-
-def _asleep(each: JudgedRerun) -> str:
-    return f" ({each.asleep:.0f} s asleep)" if each.asleep >= 1 else ""
+def _rerun(each: JudgedRerun, result: str) -> str:
+    asleep = f" ({each.asleep:.0f} s asleep)" if each.asleep >= 1 else ""
+    return f"{each.test}   reply {each.reply}  {each.fault}: {result}{asleep}"
 
 
 def _heading(verdict: str) -> str:
@@ -131,5 +128,5 @@ def print_summary(terminal: pytest.TerminalReporter, results: ChaosResults, opti
         terminal.write_line(line)
     if terminal.config.get_verbosity() > 0:
         for each in sorted(results.tried, key=lambda each: (each.test, each.reply)):
-            terminal.write_line(f"{each.verdict:<{_WIDEST}} {_rerun(each)}: {each.why}{_asleep(each)}")
+            terminal.write_line(f"{each.verdict:<{_WIDEST}} {_rerun(each, each.why)}")
     terminal.write_line("Verdicts and how to leave a test out: converse-harness docs chaos")

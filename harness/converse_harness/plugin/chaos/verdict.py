@@ -42,8 +42,8 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
 
     `plain` is the rerun of the same test without damage.
     """
-    if _hangs(run):
-        return Survival.HUNG, _waited(run)
+    if hung := _hung(run):
+        return Survival.HUNG, hung
     logged = any(line not in plain.logs for line in run.logs) or _told_the_model(plain, run)
     again = run.watch.asked_again > 0
     if run.error is None:
@@ -68,26 +68,25 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     return Survival.WRONG_ANSWER, "no error was raised; only the test's own assertion saw it"
 
 
-def _waited(run: Rerun) -> str:
+def _hung(run: Rerun) -> str:
+    """Return the reason why the tested code would wait for ever; "" if it would end.
+
+    Code that waited for a stalled answer until PATIENCE was over, or without a read timeout, would wait for ever.
+    """
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
     first = run.watch.first
-    if first is not None and first.transport in SOCKETS:
-        return f"the client still waited after {PATIENCE:.0f} s"
-    return "the client has no read timeout"
-
-
-def _hangs(run: Rerun) -> bool:
-    """Whether the tested code would wait for ever: it was stopped, or waits for a stalled answer without a limit."""
-    first = run.watch.first
-    if run.stopped or first is None:
-        return run.stopped
+    if first is None:
+        return ""
     taken = first.call.answered.taken
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
     stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
     pauses = (later - earlier for earlier, later in pairwise(taken.times))
     waited = max(pauses, default=0.0) >= PATIENCE * 0.9  # two clocks may differ slightly
-    return taken.endless or (stalls and sent_slowly and waited)
+    if not (taken.endless or (stalls and sent_slowly and waited)):
+        return ""
+    on_socket = f"the client still waited after {PATIENCE:.0f} s"
+    return on_socket if first.transport in SOCKETS else "the client has no read timeout"
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
