@@ -234,10 +234,8 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path, wanted = (
-        tally.path_of(item, how.pop("name", None)),
-        one_of("mode", chosen(config, "record"), choices.TEST_MODES),
-    )
+    path = tally.path_of(item, how.pop("name", None))
+    wanted = one_of("mode", chosen(config, "record"), choices.TEST_MODES)
     mode: choices.Mode = "once" if wanted == choices.INLINE else one_of("mode", wanted, choices.MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
