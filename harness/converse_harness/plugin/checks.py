@@ -53,10 +53,9 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
             if option is not None or text != default:  # the default of an ini setting needs no check
                 from converse_harness.endpoint.settings import ALLOWED
 
-                source = (
-                    f"converse_{name} = {text}" if option is None else f"--converse-{name.replace('_', '-')}={text}"
-                )
                 if not ALLOWED[name].test(found[name]):
+                    in_ini, on_command_line = f"converse_{name} = {text}", f"--converse-{name.replace('_', '-')}={text}"
+                    source = in_ini if option is None else on_command_line
                     raise pytest.UsageError(f"{source}: {ALLOWED[name].in_text or ALLOWED[name].said}")
         config.stash[_OF_RUN] = found
     return found
