@@ -9,29 +9,26 @@ from __future__ import annotations
 import textwrap
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import pytest
 
+from converse_harness.endpoint import Endpoint
+from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.manner import has_manner, in_manner_of
+from converse_harness.endpoint.rehearsal import RehearsalTarget
 from converse_harness.endpoint.rehearsal_report import ReportLine
 from converse_harness.errors import RefusedRequest
 from converse_harness.intercept.observers import watching
 from converse_harness.plugin.chaos.own_failure import whole
-from converse_harness.plugin.lines import SOCKETS, line_that_asked, line_that_failed
+from converse_harness.plugin.lines import line_that_asked, line_that_failed
 from converse_harness.plugin.passed import PassedTest, passed_tests
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.rerun import Rerun, unseen
+from converse_harness.plugin.tally import first_few, number
 from converse_harness.plugin.watch import Watch, WatchedReply
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from converse_harness.endpoint import Endpoint
-    from converse_harness.endpoint.call import Call
-    from converse_harness.endpoint.rehearsal import RehearsalTarget
-    from converse_harness.reply.reply import Reply
+from converse_harness.reply.reply import Reply
 
 _OUTPUT: Final = "converse_answers"
 """The key in `workeroutput` under which an xdist worker sends its results to the controller."""
@@ -51,9 +48,8 @@ _EXACT: Final = "with recorded answers, exact events or errors alone"
 class AnsweredTest(NamedTuple):
     """The result of a test that ran with the answers of the target at this index.
 
-    `model_id` is the id whose answers were changed, or "" for all ids that match the target's pattern. `why` is the
-    error or the reason; `line` is the line of the test that failed. `refusal` belongs to the first call that was
-    refused.
+    `model_id` is the id whose answers were changed, or "" for all ids that match the target's pattern. `why` describes
+    the error or another reason; `line` is the line of the test that failed.
     """
 
     target: int
@@ -62,28 +58,12 @@ class AnsweredTest(NamedTuple):
     verdict: Literal["passes", "fails", "not repeatable", "left out"]
     why: str = ""
     line: str = ""
-    refusal: tuple[int, str, str, str] | tuple[()] = ()
-    """The number of the call, the rule, Bedrock's message, and the line of the user's code that made the call."""
-
-
-class _Refusals:
-    """Watches the calls of a rerun for the first call that is refused; any thread may make a call."""
-
-    def __init__(self, root: Path) -> None:
-        self.first: tuple[int, str, str, str] | tuple[()] = ()
-        self._root = root
-        self._thread = threading.get_ident()
-
-    def __call__(self, endpoint: Endpoint, call: Call) -> None:
-        refusal = call.refusal
-        if self.first or refusal is None or endpoint.rules in ("warn", "off"):
-            return
-        line = "" if endpoint.transport in SOCKETS else line_that_asked(self._thread, self._root)
-        self.first = call.number, refusal.rule.name, masked(refusal.message, set()), line
+    refusals: Sequence[tuple[int, str, str, str]] = ()
+    """For the first refused call, if any: its number, the rule, Bedrock's message, and the line that made the call."""
 
 
 class MannerWatch(Watch):
-    """Answers calls in the manner of another model if their model id is to be replaced."""
+    """Answers calls in the manner of the model `model`, if `replaces` returns True for their model id."""
 
     def __init__(self, model: str, replaces: Callable[[str], bool]) -> None:
         super().__init__(self._changed)
@@ -105,7 +85,7 @@ class AnswersHooks:
 
     def __init__(self, config: pytest.Config, targets: list[RehearsalTarget]) -> None:
         self.replaced: Callable[[int], Collection[str]] = lambda _: ()
-        """Function of a target's index: the model ids that this target replaces, as far as this process knows."""
+        """A function that returns the model ids that a target replaces, given its index; the RehearsalHooks set it."""
         self._config = config
         self._targets = targets
         self._passed = passed_tests(config)
@@ -123,61 +103,59 @@ class AnswersHooks:
         return result
 
     def _answered(self, test: PassedTest) -> Iterator[AnsweredTest]:
-        """Run a test once for each target; yield the results."""
+        """Run a test once for each target and each model id that the target replaces; yield the results."""
         plain: Rerun | str | None = None
         for index, target in enumerate(self._targets):
-            for model_id, replaces in self._replacements(index, target, test):
+            for model_id, replaces in self._replacements(index, target, test).items():
                 result = AnsweredTest(index, masked(model_id, set()), test.item.nodeid, "left out", test.why_not)
                 replies = [each.reply for each in test.replies if replaces(each.asked[1])]
                 if not replies:
                     continue
-                if not test.why_not and any(map(has_manner, replies)):
-                    plain = self._passed.run_plain(test.item) if plain is None else plain
-                    yield self._judged(test, target, replaces, plain, result)
-                else:
+                if test.why_not or not any(map(has_manner, replies)):
                     yield result._replace(why=test.why_not or _EXACT)
+                    continue
+                plain = self._passed.run_plain(test.item) if plain is None else plain
+                if isinstance(plain, str):
+                    yield result._replace(verdict="not repeatable", why=plain)
+                else:
+                    yield self._judged(test, MannerWatch(target.stands_for, replaces), plain, result)
 
     def _replacements(
         self, index: int, target: RehearsalTarget, test: PassedTest
-    ) -> Iterator[tuple[str, Callable[[str], bool]]]:
-        """Yield each model id whose answers are changed in a run of the test; "" stands for all ids of the pattern.
+    ) -> Mapping[str, Callable[[str], bool]]:
+        """Return a model id for each rerun of a test, with a function that is true for the ids with changed answers.
 
-        A worker of xdist does not know which id the whole run uses most often, so it runs the test once for each id.
+        If the target has a pattern, the only model id is "". Otherwise, a worker of xdist cannot find the id that the
+        whole run uses most often, so it reruns the test once for each id.
         """
-        if not target.known:
-            return
-        if target.pattern:
-            yield "", target.replaces
-            return
-        asked = dict.fromkeys(each.asked[1] for each in test.replies)
-        everywhere = None if hasattr(self._config, "workerinput") else self.replaced(index)
-        for model_id in asked:
-            if everywhere is None or masked(model_id, set()) in everywhere:
-                yield model_id, model_id.__eq__
+        if target.pattern or not target.known:
+            return {"": target.replaces} if target.known else {}
+        ids = dict.fromkeys(each.asked[1] for each in test.replies)
+        replaced = None if hasattr(self._config, "workerinput") else self.replaced(index)
+        return {each: each.__eq__ for each in ids if replaced is None or masked(each, set()) in replaced}
 
-    def _judged(
-        self,
-        test: PassedTest,
-        target: RehearsalTarget,
-        replaces: Callable[[str], bool],
-        plain: Rerun | str,
-        result: AnsweredTest,
-    ) -> AnsweredTest:
-        if isinstance(plain, str):
-            return result._replace(verdict="not repeatable", why=plain)
-        refusals = _Refusals(self._config.rootpath)
-        with watching(refusals):
-            run = self._passed.run_changed(test.item, MannerWatch(target.stands_for, replaces), plain)
+    def _judged(self, test: PassedTest, manner: MannerWatch, plain: Rerun, result: AnsweredTest) -> AnsweredTest:
+        """Run a test with other answers, and return the result."""
+        root, thread = self._config.rootpath, threading.get_ident()
+        refusals: list[tuple[int, str, str, str]] = []
+
+        def watch(endpoint: Endpoint, call: Call) -> None:
+            refusal = call.refusal
+            if not refusals and refusal is not None and endpoint.rules not in ("warn", "off"):
+                line = line_that_asked(endpoint.transport, thread, root)
+                refusals.append((call.number, refusal.rule.name, masked(refusal.message, set()), line))
+
+        with watching(watch):
+            run = self._passed.run_changed(test.item, manner, plain)
         if run.passed:
             return result._replace(verdict="passes")
-        result = result._replace(refusal=refusals.first)
+        why, line = "the test skipped itself", ""
         if run.stopped:
-            return result._replace(verdict="fails", why=f"it was ended after {run.seconds:.0f} s")
-        if run.error is None:
-            return result._replace(verdict="fails", why="the test skipped itself")
-        error = whole(run.error)
-        line = line_that_failed(error, test.item.path, self._config.rootpath)
-        return result._replace(verdict="fails", why=_told(error), line=line)
+            why = f"it was ended after {run.seconds:.0f} s"
+        elif run.error is not None:
+            error = whole(run.error)
+            why, line = _described(error), line_that_failed(error, test.item.path, root)
+        return result._replace(verdict="fails", why=why, line=line, refusals=refusals[:1])
 
     def pytest_sessionfinish(self) -> None:
         """Send the results to the controller."""
@@ -193,11 +171,8 @@ class AnswersHooks:
     @property
     def finds(self) -> bool:
         """Whether a test fails with the answers of a target."""
-        return any(
-            each.verdict == "fails"
-            for index, _ in enumerate(self._targets)
-            for each in self._of(index, self.replaced(index))
-        )
+        indexes = range(len(self._targets))
+        return any(each.verdict == "fails" for index in indexes for each in self._of(index, self.replaced(index)))
 
     def _of(self, index: int, ids: Collection[str]) -> list[AnsweredTest]:
         found = [each for each in self._results if each.target == index and each.model_id in ("", *ids)]
@@ -215,20 +190,20 @@ class AnswersHooks:
         if not tried:
             yield ReportLine(f"{title}no test that passed could be run again")
         else:
-            many = f"{len(tried) - len(failed)} of {len(tried)} test{'s' * (len(tried) != 1)}"
-            yield ReportLine(f"{title}{many} {'passes' if len(tried) == 1 else 'pass'}", accepted=not failed)
-        if any(each.refusal for each in failed):
+            passes = "passes" if len(tried) == 1 else "pass"
+            text = f"{title}{len(tried) - len(failed)} of {number(len(tried), 'test')} {passes}"
+            yield ReportLine(text, accepted=not failed)
+        if any(each.refusals for each in failed):
             yield ReportLine(
                 "    The requests above follow the answers of the script. Here the tests send back other answers, and "
                 "the model that the request names refuses them:"
             )
         for each in failed:
-            yield ReportLine("    " + "  ".join(part for part in (each.test, each.why, each.line) if part))
+            yield ReportLine("    " + "  ".join(filter(None, (each.test, each.why, each.line))))
             yield from _refused(each)
         named = [f"{each.test} ({each.why})" for each in results if each.verdict == "not repeatable"]
-        more = [f"and {len(named) - _TESTS} more"] if len(named) > _TESTS else []
         if named:
-            yield ReportLine(f"    not repeatable: {', '.join([*named[:_TESTS], *more])}")
+            yield ReportLine(f"    not repeatable: {', '.join(first_few(named, _TESTS))}")
         left_out = Counter(each.why for each in results if each.verdict == "left out")
         reasons = ", ".join(f"{many} {why}" for why, many in sorted(left_out.items()))
         if reasons:
@@ -236,15 +211,14 @@ class AnswersHooks:
 
 
 def _refused(test: AnsweredTest) -> Iterator[ReportLine]:
-    """Yield the rule that refused a call of the test, the line that made the call, and Bedrock's message, all uncut."""
-    if test.refusal:
-        number, rule, words, line = test.refusal
-        yield ReportLine(f"      {rule} refuses call {number}" + (f", asked by {line}" if line else ""))
-        for part in textwrap.wrap(words, _WIDTH, break_long_words=False, break_on_hyphens=False):
+    """Yield the rule that refused a call of the test, the line that made the call, and Bedrock's whole message."""
+    for call, rule, message, line in test.refusals:
+        yield ReportLine(f"      {rule} refuses call {call}" + (f", asked by {line}" if line else ""))
+        for part in textwrap.wrap(message, _WIDTH, break_long_words=False, break_on_hyphens=False):
             yield ReportLine(f"        {part}")
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     """Return the error's name and the first line of its message; for a failed assertion, only the message.
 
     For a refused request, return only the name, because the report contains the whole message elsewhere.

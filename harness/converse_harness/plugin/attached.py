@@ -1,4 +1,4 @@
-"""Register what only some options of the command line need, and import it only for them."""
+"""Register the hooks that only some options of the command line need. They are imported only for these options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def attach(config: pytest.Config, stack: ExitStack) -> None:
-    """Register the hooks of the options that are given; `stack` closes them. Raises UsageError for a wrong option."""
+    """Register the hooks of the options that are given, until `stack` is closed.
+
+    Raises UsageError for an option with an invalid value.
+    """
     if (chaos := config.getoption("converse_chaos")) is not None:
         from converse_harness.plugin.chaos import Chaos
 

@@ -14,7 +14,6 @@ import pytest
 from converse_harness.plugin import settings
 
 if TYPE_CHECKING:
-    from converse_harness.endpoint.settings import Allowed
     from converse_harness.intercept.fake import Settings
 
 _OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
@@ -32,20 +31,14 @@ def check_run(config: pytest.Config) -> None:
         raise pytest.UsageError("--converse-chaos-strict came without --converse-chaos. Give both options.")
 
 
-def check_marker(item: pytest.Item) -> None:
-    """Check the arguments of a test's markers `converse`. Raises UsageError for the first invalid one."""
-    __tracebackhide__ = True
-    _marked(item)
-
-
 def settings_of(item: pytest.Item) -> Settings:
     """Return the settings of a test's fakes, from its markers, the command line and the ini file.
 
     Raises UsageError for an invalid setting.
     """
     __tracebackhide__ = True
-    marked = _marked(item)
-    return cast("Settings", {**_of_run(item.config), **{name: marked[name] for name in marked if name not in _TEST}})
+    marked = {name: value for name, value in marked_with(item).items() if name not in settings.OF_TEST}
+    return cast("Settings", _of_run(item.config) | marked)
 
 
 def _of_run(config: pytest.Config) -> dict[str, Any]:
@@ -54,90 +47,55 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
     if found is None:
         found = dict[str, Any](models=settings.models_of(config))
         for name, (default, _) in settings.OF_FAKES.items():
-            found[name], came = _said(config, name, default)
-            if came:
-                _check(name, found[name], came)
+            option, ini = config.getoption(f"converse_{name}"), str(config.getini(f"converse_{name}"))
+            text = ini if option is None else str(option)
+            found[name] = _READ[name](text) if name in _READ else text
+            if option is not None or text != default:  # the default of an ini setting needs no check
+                from converse_harness.endpoint.settings import ALLOWED
+
+                if not ALLOWED[name].test(found[name]):
+                    in_ini, on_command_line = f"converse_{name} = {text}", f"--converse-{name.replace('_', '-')}={text}"
+                    source = in_ini if option is None else on_command_line
+                    raise pytest.UsageError(f"{source}: {ALLOWED[name].in_text or ALLOWED[name].said}")
         config.stash[_OF_RUN] = found
     return found
 
 
-def _said(config: pytest.Config, name: str, default: str) -> tuple[object, str]:
-    """Return a setting's value, and a text that names the user's source; "" for the default, which needs no check."""
-    option, ini = config.getoption(f"converse_{name}"), str(config.getini(f"converse_{name}"))
-    text = ini if option is None else str(option)
-    value = _READ[name](text) if name in _READ else text
-    if option is not None:
-        return value, f"--converse-{name.replace('_', '-')}={text}"
-    return value, "" if text == default else f"converse_{name} = {text}"
+def marked_with(item: pytest.Item) -> dict[str, Any]:
+    """Return the arguments of a test's markers `converse`; the closest marker has priority.
 
-
-def _check(name: str, value: object, came: str) -> None:
-    from converse_harness.endpoint.settings import ALLOWED
-
-    allowed = ALLOWED[name]
-    if not allowed.test(value):
-        raise pytest.UsageError(f"{came}: {allowed.in_text or allowed.said}")
-
-
-def _marked(item: pytest.Item) -> dict[str, Any]:
-    """Return the arguments of a test's markers `converse`; the closest marker wins."""
+    Raises UsageError for the first invalid argument.
+    """
     __tracebackhide__ = True
     marked: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(settings.MARKED))
-        if unknown or marker.args:
-            _refuse_unknown(f"{unknown[0]}=" if unknown else repr(marker.args[0]))
-        marked.update(marker.kwargs)
+        unknown = [f"{name}=" for name in sorted(set(marker.kwargs) - set(settings.MARKED))]
+        unknown += map(repr, marker.args)
+        if unknown:
+            from converse_harness.bedrock.service import nearest
+
+            close = nearest(unknown[0].rstrip("="), settings.MARKED)
+            hint = f"Did you mean {close}=? " if close else ""
+            known = ", ".join(f"{name}=" for name in settings.MARKED)
+            raise pytest.UsageError(f"{_MARKER}: {unknown[0]} is no setting. {hint}Settings: {known}.")
+        marked |= marker.kwargs
     if marked:
-        from converse_harness.endpoint.settings import check_settings
+        from converse_harness.endpoint.settings import ALLOWED, Allowed, check_settings
         from converse_harness.errors import ReplyError
 
+        # The values of `rerun` are True and False, like those of `sleeps`.
+        guards = tuple(settings.OF_RUN["guard"][1])
+        guard = Allowed(guards.__contains__, f"one of {str(guards)[1:-1]}.")
         try:
-            check_settings(marked, _MARKER, _of_test())
+            check_settings(marked, _MARKER, {"guard": guard, "rerun": ALLOWED["sleeps"]})
         except ReplyError as error:
             raise pytest.UsageError(str(error)) from None
     return marked
 
 
-def _refuse_unknown(came: str) -> None:
-    from converse_harness.bedrock.service import nearest
-
-    __tracebackhide__ = True
-    close = nearest(came.rstrip("="), settings.MARKED)
-    hint = f"Did you mean {close}=? " if close else ""
-    known = ", ".join(f"{name}=" for name in settings.MARKED)
-    raise pytest.UsageError(f"{_MARKER}: {came} is no setting. {hint}Settings: {known}.")
-
-
-_TEST: Final = frozenset(settings.OF_TEST)
-
-
-def _of_test() -> Mapping[str, Allowed]:
-    """Return the allowed values of those marker settings that belong to the test itself, and not to its fakes."""
-    from converse_harness.endpoint.settings import Allowed
-
-    def is_guard(value: object) -> bool:
-        return isinstance(value, str) and value in guards
-
-    def is_bool(value: object) -> bool:
-        return isinstance(value, bool)
-
-    guards = tuple(settings.OF_RUN["guard"][1])
-    return {
-        "guard": Allowed(is_guard, f"one of {str(guards)[1:-1]}."),
-        "rerun": Allowed(is_bool, "it is True or False."),
-    }
-
-
 def _number(word: str) -> Callable[[str], object]:
     """Return a function that reads a whole number; it returns None for `word`, and any other text unchanged."""
-
-    def read(text: str) -> object:
-        if text == word:
-            return None
-        return int(text) if _WHOLE.fullmatch(text) else text
-
-    return read
+    return lambda text: None if text == word else int(text) if _WHOLE.fullmatch(text) else text
 
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
@@ -150,4 +108,4 @@ _READ: Final[Mapping[str, Callable[[str], object]]] = {
     "cache_minimum": _number("model"),
     "attempts": _number("client"),
 }
-"""For each setting that is not a text: the function that reads the setting from a text of the ini file."""
+"""Maps each setting that is not a text to the function that reads its value from the text of an option or ini file."""

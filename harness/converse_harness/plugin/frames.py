@@ -1,4 +1,4 @@
-"""Choose the frames above the problem of a fake in pytest's report: only the user's own lines."""
+"""Choose the frames that pytest's report shows above the problem of a fake: only those of the user's code."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
-    """Raise the problem of a fake in a test that passed, or that raised `error`.
+    """Raise the problem of a fake in a test that passed (`error` is None) or that raised `error`.
 
     If the client raised `error` because of the problem, the problem replaces `error`, at the same line of the user's
     code. Any other error stays above the problem, without the frames of clients. If no line raised the problem, the
-    traceback shows the definition of the function `test`. `full` keeps all frames.
+    traceback shows the definition of the function `test`. If `full` is true, all frames are kept.
     """
     __tracebackhide__ = True
     if full:
@@ -61,16 +61,22 @@ def _raise(problem: Exception) -> NoReturn:
 
 def hide_clients(error: BaseException) -> None:
     """Leave only the user's frames in the traceback of an error that a client raised, and of the error's causes."""
+    for each in with_causes(error):
+        own = _own_lines(each.__traceback__)
+        if not _is_users(each) and (own is not None or each is not error):  # `error` itself must keep a frame
+            each.__traceback__ = own
+
+
+def with_causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, all its causes and contexts, and the members of groups; each of them once."""
     seen: dict[int, BaseException] = {}
-    waiting = [error]
+    waiting: list[BaseException | None] = [error]
     while waiting:
         each = waiting.pop()
-        if id(each) not in seen:
+        if each is not None and id(each) not in seen:
             seen[id(each)] = each
-            own = _own_lines(each.__traceback__)
-            if not _is_users(each) and (own is not None or each is not error):  # `error` itself must keep a frame
-                each.__traceback__ = own
-            waiting += [*_members(each), *(other for other in (each.__cause__, each.__context__) if other is not None)]
+            yield each
+            waiting += (*_members(each), each.__cause__, each.__context__)
 
 
 def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) -> None:
@@ -81,13 +87,9 @@ def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) ->
     """
     if not isinstance(excinfo.value, ConverseHarnessError) or item.config.getoption("fulltrace", False):
         return
-    last, trace = None, excinfo.value.__traceback__
-    while trace is not None:
-        if is_users(trace.tb_frame.f_code.co_filename):
-            last = trace
-        trace = trace.tb_next
-    if last is not None:
-        last.tb_next = None  # pytest skips the first frames, but follows the links to the end
+    entries = _user_entries(excinfo.value.__traceback__)
+    if entries:
+        entries[-1].tb_next = None  # pytest skips the first frames, but follows the links to the end
         excinfo.traceback = type(excinfo.traceback)(excinfo.tb)
 
 
@@ -96,7 +98,7 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors in a group of errors; for any other error, yield the error itself."""
+    """Yield the errors in a group, and in groups within it; for any other error, yield the error itself."""
     members = _members(error)
     if not members:
         yield error
@@ -106,15 +108,20 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _own_lines(trace: TracebackType | None) -> TracebackType | None:
     """Return a traceback with only the frames of the user's code; None if there are no such frames."""
+    own: TracebackType | None = None
+    for each in reversed(_user_entries(trace)):
+        own = TracebackType(own, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return own
+
+
+def _user_entries(trace: TracebackType | None) -> list[TracebackType]:
+    """Return the entries of a traceback that are in the user's code; the innermost entry is the last."""
     entries = list[TracebackType]()
     while trace is not None:
-        entries.append(trace)
+        if is_users(trace.tb_frame.f_code.co_filename):
+            entries.append(trace)
         trace = trace.tb_next
-    made: TracebackType | None = None
-    for each in reversed(entries):
-        if is_users(each.tb_frame.f_code.co_filename):
-            made = TracebackType(made, each.tb_frame, each.tb_lasti, each.tb_lineno)
-    return made
+    return entries
 
 
 def _is_users(error: BaseException) -> bool:

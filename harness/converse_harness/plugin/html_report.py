@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import pytest
 
@@ -21,21 +21,23 @@ from converse_harness.endpoint.viewing import views_of
 from converse_harness.intercept.observers import watching
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import own_fakes
+from converse_harness.plugin.tally import number
 from converse_harness.recordings.redaction import value_without_secrets
+from converse_harness.recordings.write import write
 from converse_harness.secrets import own_secrets
 from converse_harness.viewer.call import call_html, overview_html
 from converse_harness.viewer.html import Html
 from converse_harness.viewer.report import FailedTest, ShownFake, ShownTest, report_html
 
 _CALLS: Final = "converse_calls"
-"""The attribute of pytest's report with the number of calls and the fakes. It is no user property, because those stand
-in the files of other reports, such as JUnit's XML."""
+"""The attribute of pytest's report with the number of calls and the fakes. It is no user property, because other
+reports, such as JUnit's XML, contain the user properties."""
 
 _Carried = tuple[int, list[tuple[str, str]]]
-"""The value of that attribute: the number of calls, and for each fake its title and HTML."""
+"""The value of the attribute `_CALLS`: the number of calls, and a title and HTML for each fake."""
 
 _FIRST_LINES: Final = 12
-"""At most this number of lines of a failure stands above the calls; the rest is closed."""
+"""The maximum number of lines of a failure that the page shows above the calls before a reader opens the rest."""
 
 _CLIENTS: Final[Mapping[str, str]] = {
     "boto": "boto3 and aiobotocore",
@@ -43,14 +45,14 @@ _CLIENTS: Final[Mapping[str, str]] = {
     "server": "server",
     "asgi": "ASGI",
 }
-"""The transports, in the words of the page."""
+"""Maps each transport to its name on the page."""
 
 
 @contextmanager
 def report_to(config: pytest.Config, file: str) -> Generator[None]:
-    """Context manager: in its block, the calls of tests are noted, and the run ends with a file.
+    """Context manager that registers the hooks which write the calls of the tests in its block to a file.
 
-    The folder of the file is made. Raises UsageError if it cannot be made, or if the file is a folder.
+    The folder of the file is made. Raises UsageError if the folder cannot be made, or if `file` is a folder.
     """
     path = config.invocation_params.dir / file
     if not hasattr(config, "workerinput"):
@@ -71,13 +73,6 @@ def _check(path: Path, file: str) -> None:
         raise pytest.UsageError(f"--converse-report={file}: {why}. Name a file in another folder.") from error
 
 
-class _Ran(NamedTuple):
-    """How a test ended, and the number of its calls."""
-
-    outcome: str
-    calls: int
-
-
 class ReportHooks:
     """The hooks that note the calls of each test, and that write the file."""
 
@@ -86,27 +81,29 @@ class ReportHooks:
         self._given = given
         self._is_worker = hasattr(config, "workerinput")
         self._firsts: dict[Endpoint, int] | None = None
-        """For each fake that the running test has called: the number of its first call. None between tests."""
+        """Maps each fake that the running test has called to the number of its first call; None between tests."""
         self._own: set[str] = set()
-        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
-        self._shown = False
-        """Whether a report of the running test carries its calls."""
+        """The secrets that the environment of this process has contained since the running test began."""
+        self._has_failed = False
+        """Whether a phase of the running test has failed, so that its report carries the calls."""
         self._failed: dict[str, FailedTest] = {}
-        self._ran: dict[str, _Ran] = {}
+        """Maps the node id of each failed test to its failure and its calls."""
+        self._ran: dict[str, tuple[str, int]] = {}
+        """Maps the node id of each test to its outcome and the number of its calls."""
         self._unordered = False
         """Whether workers of xdist run the tests, so that they end in another order each time."""
-        self._told: tuple[str, bool] = "", False
-        """The line for the summary, and whether the file was written."""
+        self._result: tuple[str, bool] = "", False
+        """The line for pytest's summary, and whether the file was written."""
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
-        """Note the running test's first call to each fake. Runs for every call, in the client's thread."""
+        """Note the number of the running test's first call to each fake. Every call to a fake calls this method."""
         if self._firsts is not None:
             self._firsts.setdefault(endpoint, call.number)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
         """Note the calls of one test and of its fixtures."""
-        self._firsts, self._shown = {}, False
+        self._firsts, self._has_failed = {}, False
         self._own.clear()
         try:
             return (yield)
@@ -123,53 +120,46 @@ class ReportHooks:
         for fake in own_fakes(item):
             if fake.endpoint.calls:
                 self._firsts.setdefault(fake.endpoint, fake.endpoint.calls[0].number)
-        if report.failed and not self._shown:
-            self._shown = True
-            setattr(report, _CALLS, (self._count(), [*self._fakes(report.nodeid)]))
-        elif report.when == "teardown":
-            setattr(report, _CALLS, (self._count(), []))
+        fails_first = report.failed and not self._has_failed
+        if fails_first or report.when == "teardown":
+            self._has_failed |= fails_first
+            count = sum(len(calls) for _, calls in self._calls())
+            setattr(report, _CALLS, (count, [*self._fakes(report.nodeid)] if fails_first else []))
         return report
 
     def _calls(self) -> Iterator[tuple[Endpoint, list[Call]]]:
         for endpoint, first in [*(self._firsts or {}).items()]:
             yield endpoint, [call for call in [*endpoint.calls] if call.number >= first]
 
-    def _count(self) -> int:
-        return sum(len(calls) for _, calls in self._calls())
-
     def _fakes(self, nodeid: str) -> Iterator[tuple[str, str]]:
         """Yield the title and the HTML of each fake that the test has called."""
         clean = partial(value_without_secrets, own=self._own)
         test = sha256(nodeid.encode("utf-8", "replace")).hexdigest()[:10]
-        for number, (endpoint, calls) in enumerate(self._calls(), 1):
+        for position, (endpoint, calls) in enumerate(self._calls(), 1):
             views = views_of(calls, clean)
-            prefix = f"t{test}-{number}-"
+            prefix = f"t{test}-{position}-"
             shown = [call_html(view, views[:at], prefix=prefix) for at, view in enumerate(views)]
             title = f"Fake for {_CLIENTS.get(str(endpoint.transport), 'calls without a transport')}"
             yield title, "".join((overview_html(views, prefix=prefix), *shown))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the calls and the failure of a test, where the file is written."""
+        """In the process that writes the file: keep the calls and the failure of a test."""
         if self._is_worker:
             return
-        carried: Any = getattr(report, _CALLS, None)
-        count, fakes = cast("_Carried", carried or (0, []))
-        if carried is not None:
-            delattr(report, _CALLS)  # other plugins keep all reports to the end of the run
+        # The attribute is removed from the report, because other plugins keep all reports to the end of the run.
+        count, fakes = cast("_Carried", vars(report).pop(_CALLS, (0, [])))
         self._unordered |= hasattr(report, "node")
-        before = self._ran.get(report.nodeid)
+        before, calls = self._ran.get(report.nodeid, ("", 0))
         outcome: str = "xfailed" if report.skipped and hasattr(report, "wasxfail") else report.outcome
-        if before is not None and (before.outcome == "failed" or outcome == "passed"):
-            outcome = before.outcome
-        self._ran[report.nodeid] = _Ran(outcome, max(count, before.calls if before is not None else 0))
+        if before == "failed" or (before and outcome == "passed"):
+            outcome = before
+        self._ran[report.nodeid] = outcome, max(count, calls)
         if report.failed:
-            shown = [ShownFake(title, Html(html)) for title, html in fakes]
-            self._add_failure(report, shown)
+            self._add_failure(report, [ShownFake(title, Html(html)) for title, html in fakes])
 
     def _add_failure(self, report: pytest.TestReport, fakes: list[ShownFake]) -> None:
-        before = self._failed.get(report.nodeid)
-        if before is not None:  # the teardown has failed as well
-            fakes = [*before.fakes, *fakes]
+        if report.nodeid in self._failed:  # the teardown has failed as well
+            fakes = [*self._failed[report.nodeid].fakes, *fakes]
         crash: Any = getattr(report.longrepr, "reprcrash", None)
         whole = masked(report.longreprtext, self._own)
         first = whole if crash is None else masked(f"{crash.message}\n\n{crash.path}:{crash.lineno}", self._own)
@@ -184,26 +174,19 @@ class ReportHooks:
         """Write the file, also after Ctrl-C."""
         if self._is_worker:
             return
-        from converse_harness.recordings.write import write
-
         tests = sorted(self._ran) if self._unordered else [*self._ran]
-        rows = [self._row(test) for test in tests]
+        rows = [ShownTest(masked(test, self._own), *self._ran[test]) for test in tests]
         failed = [self._failed[test] for test in tests if test in self._failed]
         page = report_html(failed, rows, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        count = number(len(failed), "failed test")
+        self._result = f"converse-harness: wrote {self._given} ({count}, {len(page.encode()):,} bytes)", True
         try:
             write(self._path, page)
         except OSError as error:
-            self._told = f"--converse-report={self._given}: not written: {error.strerror or error}", False
-            return
-        count = f"{len(failed)} failed test{'s' * (len(failed) != 1)}"
-        self._told = f"converse-harness: wrote {self._given} ({count}, {len(page.encode()):,} bytes)", True
-
-    def _row(self, test: str) -> ShownTest:
-        ran = self._ran[test]
-        return ShownTest(masked(test, self._own), ran.outcome, ran.calls)
+            self._result = f"--converse-report={self._given}: not written: {error.strerror or error}", False
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print where the file is."""
-        told, written = self._told
-        if told:
-            terminalreporter.write_line(told, red=not written)
+        """Print the path of the file, or the reason why the file was not written."""
+        line, written = self._result
+        if line:
+            terminalreporter.write_line(line, red=not written)

@@ -84,18 +84,18 @@ def _code_of(item: pytest.Item) -> Any:
     code = getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
     if code is None or Path(code.co_filename) != item.path:
         raise CannotEdit("its function is not in the file, but was made by other code.")
-    if hasattr(item, "callspec"):
-        raise CannotEdit("it is parametrized, and each of its parameters has replies of its own.")
-    cls = getattr(item, "cls", None)
-    if cls is not None and issubclass(cls, unittest.TestCase):
-        raise CannotEdit("a unittest.TestCase has no fixtures as arguments.")
     same = [each for each in item.session.items if getattr(getattr(each, "function", None), "__code__", None) is code]
-    if len(same) > 1:
-        raise CannotEdit("several tests are made of its function.")
-    if any("name" in marker.kwargs or marker.args for marker in item.iter_markers(MARKER)):
-        raise CannotEdit("its recording has a name of its own, and other tests may play it.")
-    if "converse_httpx" in getattr(item, "fixturenames", ()):
-        raise CannotEdit("it asks over httpx.")
+    has_name = any("name" in marker.kwargs or marker.args for marker in item.iter_markers(MARKER))
+    is_unittest = issubclass(getattr(item, "cls", None) or object, unittest.TestCase)
+    for applies, reason in (
+        (hasattr(item, "callspec"), "it is parametrized, and each of its parameters has replies of its own."),
+        (is_unittest, "a unittest.TestCase has no fixtures as arguments."),
+        (len(same) > 1, "several tests are made of its function."),
+        (has_name, "its recording has a name of its own, and other tests may play it."),
+        ("converse_httpx" in getattr(item, "fixturenames", ()), "it asks over httpx."),
+    ):
+        if applies:
+            raise CannotEdit(reason)
     return code
 
 

@@ -55,7 +55,7 @@ class Hooks:
         """The number of fakes that had been closed when the latest test began."""
         self._reruns = False
         self._secrets: set[str] = set()
-        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
+        """The secrets that the environment of this process has contained since the running test began."""
 
     # The run begins.
 
@@ -146,7 +146,7 @@ class Hooks:
         self._secrets.clear()
         if self._guard is None:
             return (yield)
-        with self._guard.during(item.nodeid, off=settings.guard_of(item) == "off"):
+        with self._guard.during(item.nodeid, off=settings.of_test(item, "guard", None) == "off"):
             return (yield)
 
     @contextmanager
@@ -159,16 +159,25 @@ class Hooks:
             self._reruns = False
 
     @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
-    def pytest_runtest_setup_guarded(self) -> Step:
-        """Fail the setup if the guard blocked a connection during the setup."""
+    def pytest_guarded_phase(self) -> Step:
+        """Fail the phase if the guard blocked a connection in it, even if other code caught the error.
+
+        The hook `pytest_runtest_setup` uses this method directly; the hooks of the other phases call it.
+        """
         __tracebackhide__ = True
-        return (yield from self._guarded())
+        try:
+            result = yield
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+            self._check_guard(error)
+            raise
+        self._check_guard()
+        return result
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Check the marker `converse`, and open the recording of a test: after skip marks, before any fixture."""
         __tracebackhide__ = True
         if item.get_closest_marker("converse") is not None:
-            checks.check_marker(item)
+            checks.marked_with(item)
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -193,6 +202,7 @@ class Hooks:
 
             self._keeps_patches = True
             registry.keep_patches(self)
+            self._stack.callback(registry.drop_patches, self)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
@@ -205,30 +215,30 @@ class Hooks:
             self.server.settings = checks.settings_of(item)
             self.server.recent.clear()
         try:
-            result = yield from self._guarded()
+            result = yield from self.pytest_guarded_phase()
         except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
-            self._ask_fakes(item, before, error)
+            self._check_fakes(item, before, error)
             raise
         finally:
             if self.server is not None:
                 self.server.settings = {}
-        self._ask_fakes(item, before, None)
+        self._check_fakes(item, before, None)
         return result
 
-    def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
+    def _check_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
         """Raise the problem that the fakes found, if any. Skip a test of Converse whose case needs a stream."""
         __tracebackhide__ = True
-        said = self._problem(item, before, error)
+        problem = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
             from converse_harness.errors import UnusedReplies
             from converse_harness.plugin.parameters import skip_where_only_streams
 
-            if isinstance(said or error, UnusedReplies | None):
+            if isinstance(problem or error, UnusedReplies | None):
                 skip_where_only_streams(item)
-        if said is not None and not isinstance(error, pytest.xfail.Exception):
+        if problem is not None and not isinstance(error, pytest.xfail.Exception):
             from converse_harness.plugin.frames import fail
 
-            fail(said, error, full=bool(item.config.getoption("fulltrace", False)), test=getattr(item, "obj", None))
+            fail(problem, error, full=bool(item.config.getoption("fulltrace", False)), test=getattr(item, "obj", None))
 
     def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
         """Check all fakes, and return the last problem that must fail the test; None if there is none.
@@ -242,19 +252,19 @@ class Hooks:
         for fake in left:
             fake.close()
         left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
-        asked: list[Callable[[BaseException | None], None]]
-        asked = [] if left_early else [fake.check for fake in (*own, *left)]
-        asked += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
+        checking: list[Callable[[BaseException | None], None]] = []
+        checking += [fake.check for fake in (*own, *left) if not left_early]
+        checking += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
         if "converse_harness.notes" in sys.modules:
             from converse_harness.plugin.report import check_notes
 
-            asked.append(partial(check_notes, item))
+            checking.append(partial(check_notes, item))
         last: Exception | None = None
-        for ask in asked:
+        for check in checking:
             try:
-                ask(last or error)
-            except Exception as said:  # noqa: BLE001 - any exception fails the test
-                last = said.with_traceback(None)
+                check(last or error)
+            except Exception as problem:  # noqa: BLE001 - any exception fails the test
+                last = problem.with_traceback(None)
         return last
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -262,7 +272,7 @@ class Hooks:
         """Write the recording after the last fixture has ended. If it cannot be written, the teardown fails."""
         __tracebackhide__ = True
         try:
-            result = yield from self._guarded()
+            result = yield from self.pytest_guarded_phase()
         except Exception:
             self._end_recording(failed=True)
             raise
@@ -275,17 +285,6 @@ class Hooks:
         recording, self._recording = self._recording, None
         if recording is not None and not self._reruns:
             recording.end(failed=failed)
-
-    def _guarded(self) -> Step:
-        """Fail the phase if the guard blocked a connection in it, even if other code caught the error."""
-        __tracebackhide__ = True
-        try:
-            result = yield
-        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
-            self._check_guard(error)
-            raise
-        self._check_guard()
-        return result
 
     def _check_guard(self, error: BaseException | None = None) -> None:
         __tracebackhide__ = True
@@ -342,9 +341,9 @@ class Hooks:
         if self._fakes_were_open():
             from converse_harness.plugin.report import masked
 
-            said = str(warning_message.message)
-            without_secrets = masked(said, self._secrets)
-            if without_secrets != said:
+            text = str(warning_message.message)
+            without_secrets = masked(text, self._secrets)
+            if without_secrets != text:
                 warning_message.message = without_secrets
 
     def _fakes_were_open(self) -> bool:
@@ -369,10 +368,6 @@ class Hooks:
             self._end_recording(failed=True)  # the recording of an interrupted test
             if self._tally is not None:
                 self._tally.tell()
-            if self._keeps_patches:
-                from converse_harness.intercept import registry
-
-                registry.drop_patches(self)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print notes, verdicts of contracts, stale requests, and what the guard blocked outside of tests."""
@@ -387,7 +382,7 @@ class Hooks:
             terminalreporter.line(self._outside)
 
     def pytest_unconfigure(self) -> None:
-        """Close the guard, and stop collecting notes."""
+        """Close the guard, restore botocore, and stop collecting notes."""
         self._stack.close()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +40,7 @@ _SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
 _OURS: Final = (__package__, __name__)
-"""The names of the modules that define our fixtures."""
+"""The names of the modules that define the fixtures of converse-harness."""
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -72,7 +73,7 @@ def _check_indirect(metafunc: pytest.Metafunc) -> None:
 
 
 def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
-    """Whether the test gets our fixture, directly or through an override that requests it."""
+    """Whether the test gets the fixture of converse-harness, or an override by the user that requests this fixture."""
     definitions = reversed(_definitions(metafunc).get(fixture, ()))
     last = next((each for each in definitions if fixture not in each.argnames), None)
     return last is not None and last.func.__module__ in _OURS
@@ -84,13 +85,9 @@ def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
     The session scope of the variant fixtures themselves is not used, because then pytest would group the tests of all
     modules by variant.
     """
-    asking = [
-        definition.scope
-        for definitions in _definitions(metafunc).values()
-        for definition in definitions
-        if fixture in definition.argnames
-    ]
-    return min([*asking, "function"], key=_SCOPES.index)
+    definitions = chain.from_iterable(_definitions(metafunc).values())
+    scopes = [each.scope for each in definitions if fixture in each.argnames]
+    return min([*scopes, "function"], key=_SCOPES.index)
 
 
 def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
@@ -126,11 +123,9 @@ def give_case(request: pytest.FixtureRequest) -> Case:
     _check_collected(request, _CASE, one="case", values="cases", where="converse_harness.cases.CASES")
     refuse_inside_given(request.node, _CASE)
     try:
-        case, unknown = CASES[request.param], ""
+        case = CASES[request.param]
     except UnknownCase as error:
-        case, unknown = None, str(error)
-    if case is None:
-        pytest.fail(f"`{_CASE}`: {unknown}", pytrace=False)
+        pytest.fail(f"`{_CASE}`: {error}", pytrace=False)
     used = [name for name in _TRANSPORTS if name in request.fixturenames] or ["converse"]
     if len(used) > 1 or used == ["converse_server"]:
         opened = "with converse_server.script" if used[-1] == "converse_server" else f"{used[-1]}.script"
@@ -161,8 +156,8 @@ def skip_where_only_streams(item: pytest.Item) -> None:
     """Skip a test that called only Converse although its case needs a stream."""
     if _RUNNING in item.stash:
         case, fake = item.stash[_RUNNING]
-        asked = {call.operation for call in fake.calls}
-        if "Converse" in asked and "ConverseStream" not in asked and case.stream_only:
+        called = {call.operation for call in fake.calls}
+        if "Converse" in called and "ConverseStream" not in called and case.stream_only:
             pytest.skip(_ONLY_STREAMS.format(name=case.name))
 
 
@@ -177,7 +172,7 @@ def _cases() -> Iterable[str]:
 _FIXTURES: Final[dict[object, str | None]] = {}
 """Maps each sample fixture's function to its name in VARIANTS, or to None if the fixture returns a single sample."""
 
-_ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
+_REQUESTED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 """The key, in the stash of the pytest config, of the sample fixtures that tests have requested."""
 
 
@@ -185,41 +180,34 @@ _ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
     """Remember each sample fixture that is set up, because `pytest_runtest_setup` renews its value."""
     if fixturedef.func in _FIXTURES:
-        asked = request.config.stash.setdefault(_ASKED, [])
-        if fixturedef not in asked:
-            asked.append(fixturedef)
+        requested = request.config.stash.setdefault(_REQUESTED, [])
+        if fixturedef not in requested:
+            requested.append(fixturedef)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Renew the cached values of the sample fixtures, because an earlier test may have changed the values."""
-    for fixture in item.config.stash.get(_ASKED, ()):
+    for fixture in item.config.stash.get(_REQUESTED, ()):
         if fixture.cached_result is not None and fixture.cached_result[2] is None:
             _, path, no_error = fixture.cached_result
             name = _FIXTURES[fixture.func]
             fixture.cached_result = (fixture.func() if name is None else _variant(name, path)), path, no_error
 
 
-def _fixture(row: SampleRow, give: Callable[..., Any], variants: str | None = None) -> Any:
-    _FIXTURES[give] = variants
-    give.__doc__, give.__name__ = row.doc, row.fixture
-    return pytest.fixture(scope="session")(give)
+def _fixture(name: str, row: SampleRow, *, has_variants: bool) -> Any:
+    def sample() -> Any:
+        return samples.sample(name)
 
-
-def _sample_fixture(key: str, row: SampleRow) -> Any:
-    def give() -> Any:
-        return samples.sample(key)
-
-    return _fixture(row, give)
-
-
-def _variants_fixture(name: str, row: SampleRow) -> Any:
-    def give(request: pytest.FixtureRequest) -> Any:
+    def variant(request: pytest.FixtureRequest) -> Any:
         where = f"converse_harness.samples.variants({name!r})"
         _check_collected(request, row.fixture, one="variant", values="values", where=where)
         return _variant(name, request.param)
 
-    return _fixture(row, give, name)
+    function: Callable[..., Any] = variant if has_variants else sample
+    function.__doc__, function.__name__ = row.doc, row.fixture
+    _FIXTURES[function] = name if has_variants else None
+    return pytest.fixture(scope="session")(function)
 
 
 def _variant(name: str, path: object) -> Any:
@@ -230,8 +218,8 @@ def _variant(name: str, path: object) -> Any:
     return known[str(path)]
 
 
-globals().update({row.fixture: _sample_fixture(key, row) for key, row in SAMPLES.items()})
-globals().update({row.fixture: _variants_fixture(name, row) for name, row in VARIANTS.items()})
+globals().update({row.fixture: _fixture(name, row, has_variants=False) for name, row in SAMPLES.items()})
+globals().update({row.fixture: _fixture(name, row, has_variants=True) for name, row in VARIANTS.items()})
 
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     _CASE: _cases,

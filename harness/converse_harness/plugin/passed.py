@@ -6,24 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import pytest
 
+from converse_harness.faults.model import Transport
 from converse_harness.intercept.observers import replacing
 from converse_harness.plugin import settings
 from converse_harness.plugin.rerun import Rerun, close, rerun
-from converse_harness.plugin.watch import Watch, WatchedReply
-
-if TYPE_CHECKING:
-    from converse_harness.faults.model import Transport
-    from converse_harness.plugin.watch import Asked
-    from converse_harness.reply.reply import Reply
+from converse_harness.plugin.watch import Asked, Watch
+from converse_harness.reply.reply import Reply
 
 _LONGER: Final = 10.0
 _AT_LEAST: Final = 5.0
-"""A rerun is ended after `_LONGER` times the test's own time and `_AT_LEAST` seconds."""
+"""A rerun is ended after this number of seconds (_AT_LEAST) and _LONGER times the time of the unchanged rerun."""
 
 _XFAIL: Final = "with xfail"
 
@@ -31,11 +27,10 @@ _NAME: Final = "converse_passed"
 """The name under which the hooks are registered."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnReply:
-    """A reply that a test got: its number from 1, the call's content, and the number of calls so far with this content.
+class OwnReply(NamedTuple):
+    """A WatchedReply after the end of the test, without the call, which would need much memory.
 
-    `read_whole`: the client read the answer to its end, so a fault at any position affects the client.
+    `read_whole` is true if the client read the answer to its end, so that a fault at any position affects the client.
     """
 
     number: int
@@ -43,11 +38,14 @@ class OwnReply:
     occurrence: int
     reply: Reply
     transport: Transport | None
-    read_whole: bool = True
+    read_whole: bool
 
 
 class PassedTest(NamedTuple):
-    """A test that passed: its position in the session, its replies, and why it must not run again ("" if it may)."""
+    """A test that passed: its position in the session, its replies, and the reason why it must not run again.
+
+    The reason `why_not` is "" if the test may run again.
+    """
 
     position: int
     item: pytest.Item
@@ -60,23 +58,23 @@ class PassedTests:
 
     def __init__(self) -> None:
         self.replies: dict[str, list[OwnReply]] = {}
-        """Node id -> the replies that the test got; tests without replies are left out."""
+        """Maps the node id of each test that got replies to these replies."""
         self._watch = Watch()
         self._passed: set[str] = set()
         self._spoiled: dict[str, str] = {}
-        """Node id -> a reason, found while the test ran, why the test is left out."""
+        """Maps the node ids of some tests to the reason why the test is left out, as it showed while the test ran."""
         self._last: pytest.Item | None = None
         """The test of the latest rerun; its fixtures of wider scopes are still set up."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Observe the replies of a test."""
-        self._watch = Watch()
-        with replacing(self._watch):
+        watch = self._watch = Watch()
+        with replacing(watch):
             result = yield
-        watch, self._watch = self._watch, Watch()
-        if watch.replies:
-            self.replies[item.nodeid] = [_own(each) for each in watch.replies]
+        replies = [OwnReply(*each[:-1], each.call.outcome == "complete") for each in watch.replies]
+        if replies:
+            self.replies[item.nodeid] = replies
             if watch.unanswered:
                 self._spoiled.setdefault(item.nodeid, "with calls that are refused or not scripted")
         return result
@@ -128,30 +126,21 @@ class PassedTests:
         if self._last is not None and self._last is not item:
             close(self._last, item)
         self._last, self._watch = item, watch
-        try:
-            return rerun(item, watch, limit=limit)
-        finally:
-            self._watch = Watch()
+        return rerun(item, watch, limit=limit)
 
 
 def passed_tests(config: pytest.Config) -> PassedTests:
     """Return the PassedTests of this run; the first call registers its hooks."""
-    known = config.pluginmanager.getplugin(_NAME)
-    if isinstance(known, PassedTests):
-        return known
-    made = PassedTests()
-    config.pluginmanager.register(made, _NAME)
-    return made
-
-
-def _own(seen: WatchedReply) -> OwnReply:
-    whole = seen.call.outcome == "complete"
-    return OwnReply(seen.number, seen.asked, seen.occurrence, seen.reply, seen.transport, whole)
+    passed: Any = config.pluginmanager.getplugin(_NAME)
+    if passed is None:
+        passed = PassedTests()
+        config.pluginmanager.register(passed, _NAME)
+    return cast("PassedTests", passed)
 
 
 def _reason_to_leave(item: pytest.Item) -> str:
-    """Return why a test must not run again; "" if it may run again."""
-    if not settings.reruns(item):
+    """Return the reason why a test must not run again; "" if it may run again."""
+    if not settings.of_test(item, "rerun", True):
         return "with rerun=False"
     if item.get_closest_marker("xfail") is not None:
         return _XFAIL

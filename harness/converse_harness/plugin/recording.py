@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
+from converse_harness.intercept.fake import Fake
 from converse_harness.plugin.checks import settings_of
+from converse_harness.plugin.frames import hide_clients, with_causes
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
-from converse_harness.recordings.choices import FAILED, FAILED_SUFFIX, INLINE, MODES, TEST_MODES, failed_path, identity
+from converse_harness.recordings import choices
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
-
-if TYPE_CHECKING:
-    from converse_harness.endpoint.call import Call
-    from converse_harness.endpoint.script import Queue
-    from converse_harness.intercept.fake import Fake
-    from converse_harness.recordings.choices import Mode
-    from converse_harness.recordings.play import Recording
-    from converse_harness.recordings.write import SessionWriter
+from converse_harness.recordings.play import Recording
+from converse_harness.recordings.write import SessionWriter
 
 _MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:
@@ -79,8 +77,9 @@ class RecordingRun:
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
-    otherwise it is None. `is_missing`: the reason is that there is no file. `note` is a text that `advise` adds to
-    errors; `again` is the command that records anew. `inline`: the exchanges are written into the test.
+    otherwise `refused` is None. `note` is a text that `advise` adds to errors, and `again` is the command that records
+    the test again. `may_be_renamed` is true until the first call if the test has no file. If `inline` is true, the
+    exchanges are written into the test.
     """
 
     item: pytest.Item
@@ -92,12 +91,11 @@ class RecordingRun:
     note: str = ""
     again: str = ""
     passed: bool = True
-    is_missing: bool = False
-    _asked: bool = False
+    may_be_renamed: bool = False
     inline: bool = False
-    _asked_before: int = 0
+    _calls_before: int = 0
     """The number of calls that fixtures made before the test function began."""
-    _fakes: list[Fake] = field(default_factory=list["Fake"])
+    _fakes: list[Fake] = field(default_factory=list[Fake])
     _queue: Queue | None = None
 
     def queue(self, name: str) -> Queue:
@@ -109,18 +107,16 @@ class RecordingRun:
 
     def _old_recording(self, call: Call) -> str:
         """Return advice for a renamed test: the unused recording that matches its first call; "" if there is none."""
-        if not self.is_missing or self._asked:
+        if not self.may_be_renamed:
             return ""
-        self._asked = True
+        self.may_be_renamed = False  # only the first call is compared
         from converse_harness.plugin.renamed import old_recording
 
-        config, tally = self.item.config, self.tally
-        old = old_recording(config, tally, self.path, call)
+        old = old_recording(self.item.config, self.tally, self.path, call)
         if old is None:
             return ""
-        tally.moves[shown(config, old.path)] = self.item.nodeid, old.command
-        here = relative(old.path, config.invocation_params.dir).as_posix()
-        return old.advice(here, partly=not tally.all_collected())
+        self.tally.moves[shown(self.item.config, old.path)] = self.item.nodeid, old.command
+        return old.advice
 
     def give(self, fake: Fake) -> None:
         """Make a fake play the recorded exchanges of this test, and record new exchanges."""
@@ -134,7 +130,7 @@ class RecordingRun:
     def call_begins(self) -> None:
         """Open a fake if the test has none, before the test function is called."""
         self.answer()
-        self._asked_before = 0 if self.writer is None else len(self.writer.captured)
+        self._calls_before = 0 if self.writer is None else len(self.writer.captured)
 
     def answer(self) -> None:
         """Open a fake if the test has none, so that the marker works without the fixture `converse`.
@@ -162,15 +158,13 @@ class RecordingRun:
         """
         full = self.item.config.getoption("fulltrace", False)
         if call.when == "setup" and not full and self.refused is not None and self.refused[0] in str(error):
-            from converse_harness.plugin.frames import hide_clients
-
             hide_clients(error)
-            made: Any = pytest.ExceptionInfo
-            call.excinfo = made.from_exception(error)
+            kind: Any = pytest.ExceptionInfo
+            call.excinfo = kind.from_exception(error)
         if self.writer is None:
             helps = isinstance(error, UnexpectedCall)
         else:
-            helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
+            helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in with_causes(error))
         if helps and self.note:
             error.add_note(self.note)
         if self.again and isinstance(error, DamagedData):
@@ -188,23 +182,23 @@ class RecordingRun:
         if passed and left:
             places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
             many = number(len(self.queue("").slots), "recorded exchange")
-            tally.told.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
+            tally.remarks.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
         if passed and self.recording is not None:
-            tally.left.setdefault(identity(self.path), []).append(left)
+            tally.left.setdefault(choices.identity(self.path), []).append(left)
         if self.writer is None:
             return
-        policy = one_of("failed", chosen(config, "record_failed"), FAILED)
+        policy = one_of("failed", chosen(config, "record_failed"), choices.FAILED)
         kept = save_or_set_aside(self.writer, passed=passed, failed=policy)
         many = number(kept.exchanges, "exchange")
         if kept.exchanges and kept.path is None and not kept.problem:
             tally.written.append(f"dropped {many} of {nodeid}, which did not pass")
-        elif kept.exchanges and kept.path is not None and (kept.path == self.path or not kept.problem):
-            tally.used.add(identity(kept.path))
+        elif kept.path is not None and (kept.path == self.path or not kept.problem):
+            tally.used.add(choices.identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
             if not (self.inline and passed and not kept.problem and self._is_planned()):
                 tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
         problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
-        tally.told += filter(None, [masked, problem if failed else ""])
+        tally.remarks += filter(None, [masked, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
 
@@ -214,9 +208,9 @@ class RecordingRun:
 
         try:
             captured = [] if self.writer is None else self.writer.answered
-            self.tally.edits.append(plan(self.item, self.path, captured, self._asked_before))
+            self.tally.edits.append(plan(self.item, self.path, captured, self._calls_before))
         except (CannotEdit, OSError) as error:
-            self.tally.told.append(f"{self.item.nodeid} stays a recording: {error}")
+            self.tally.remarks.append(f"{self.item.nodeid} stays a recording: {error}")
             return False
         return True
 
@@ -235,34 +229,30 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
     except ConverseHarnessError as error:
         notes: list[str] = getattr(error, "__notes__", [])
         text = re.sub(r"^recording\((?=\w+=)", f"@pytest.mark.{MARKER}(", str(error))
-        problem = "\n".join([text, *notes])
-    pytest.fail(problem, pytrace=False)
+        pytest.fail("\n".join([text, *notes]), pytrace=False)
 
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path, wanted = tally.path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), TEST_MODES)
-    mode: Mode = "once" if wanted == INLINE else one_of("mode", wanted, MODES)
+    path = tally.path_of(item, how.pop("name", None))
+    wanted = one_of("mode", chosen(config, "record"), choices.TEST_MODES)
+    mode: choices.Mode = "once" if wanted == choices.INLINE else one_of("mode", wanted, choices.MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
-    run = RecordingRun(item, tally, path, inline=wanted == INLINE)
+    run = RecordingRun(item, tally, path, inline=wanted == choices.INLINE)
     if second and (mode == "all" or not was_there):
-        told = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
-        run.refused = f"is not recorded: {first} is what records {here}.", told
+        text = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
+        run.refused = f"is not recorded: {first} is what records {here}.", text
         return run
     run.again = again = f"pytest --converse-record=all {quoted}"
     try:
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
-        aside = failed_path(path)
-        kept = (
-            _ASIDE.format(failed=relative(aside, config.invocation_params.dir), suffix=FAILED_SUFFIX)
-            if aside.exists()
-            else ""
-        )
-        told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
-        run.refused, run.is_missing = (f"has no reply: {here} is not there.", told), True
+        failed = relative(choices.failed_path(path), config.invocation_params.dir)
+        aside = _ASIDE.format(failed=failed, suffix=choices.FAILED_SUFFIX) if choices.failed_path(path).exists() else ""
+        text = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=aside)
+        run.refused, run.may_be_renamed = (f"has no reply: {here} is not there.", text), True
         return run
     except DamagedData as error:
         error.add_note(_DAMAGED.format(again=again))
@@ -280,16 +270,4 @@ def _quoted(config: pytest.Config, nodeid: str) -> str:
     """Return a node id with a path relative to the folder in which this run started, quoted for a shell."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
-    if not set(text) & set('"$`\\!'):
-        return f'"{text}"'
-    from shlex import quote
-
-    return quote(text)
-
-
-def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
+    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import pytest
 
@@ -22,12 +22,10 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
-from converse_harness.plugin.lines import SOCKETS, line_that_asked
+from converse_harness.plugin.answers import AnswersHooks
+from converse_harness.plugin.lines import line_that_asked
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.settings import REHEARSED, models_of
-
-if TYPE_CHECKING:
-    from converse_harness.plugin.answers import AnswersHooks
+from converse_harness.plugin.settings import models_of
 
 
 @contextmanager
@@ -38,8 +36,9 @@ def rehearse(config: pytest.Config) -> Generator[None]:
     except ReplyError as error:
         raise pytest.UsageError(f"--converse-as {error}") from error
     strict = bool(config.getoption("converse_as_strict"))
-    if strict and not targets:
-        raise pytest.UsageError("--converse-as-strict came without --converse-as MODEL. Name the model as well.")
+    for option in ("as-strict", "as-answers"):
+        if not targets and config.getoption(f"--converse-{option}"):
+            raise pytest.UsageError(f"--converse-{option} came without --converse-as MODEL. Name the model as well.")
     for target in targets:
         if strict and not target.known:
             raise pytest.UsageError(f"--converse-as-strict: {unknown_target(target)}")
@@ -51,27 +50,28 @@ def rehearse(config: pytest.Config) -> Generator[None]:
 
 
 def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> AnswersHooks | None:
-    """Register the hooks of `--converse-as-answers` if this option is given. Raises UsageError if no model is named."""
+    """Register the hooks of `--converse-as-answers`, and return them; None if this option is not given."""
     if not config.getoption("converse_as_answers"):
         return None
-    if not targets:
-        raise pytest.UsageError("--converse-as-answers came without --converse-as MODEL. Name the model as well.")
     if any(target.of_all for target in targets):
         raise pytest.UsageError(
             "--converse-as-answers came with --converse-as all. It runs each test once more for each model, so only "
             "models that are named are allowed. Name those that matter: --converse-as us.anthropic.claude-opus-5."
         )
-    from converse_harness.plugin.answers import AnswersHooks
-
     hooks = AnswersHooks(config, targets)
     config.pluginmanager.register(hooks, "converse_answers")
     return hooks
 
 
+REHEARSED: Final = "converse_rehearsal"
+"""The name of the user property in a test's teardown report that contains the requests of the test."""
+
 _OfId = tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]], list[tuple[int, str]]]
 _Property = tuple[list[_OfId], LeftOut]
-"""The content of a test's report: for each model id the requests, the targets, the refused calls, and the fields that
-no rule checks; and the reason if the test is left out.
+"""The value of the user property: a list and the reason why the test is left out ("" if it is not left out).
+
+For each model id, the list contains the id, the number of requests, the indexes of the targets, the refused calls, and
+the request fields that no rule checks, each with the index of a target.
 """
 
 
@@ -79,17 +79,11 @@ class RehearsalHooks:
     """The hooks that collect the requests of each test, and that report which requests other models would refuse."""
 
     def __init__(
-        self,
-        config: pytest.Config,
-        targets: list[RehearsalTarget],
-        answers: AnswersHooks | None = None,
-        *,
-        strict: bool = False,
+        self, config: pytest.Config, targets: list[RehearsalTarget], answers: AnswersHooks | None, *, strict: bool
     ) -> None:
         self._targets = targets
         self._strict = strict
         self._root = config.rootpath
-        self._is_worker = hasattr(config, "workerinput")
         self._report = RehearsalReport(targets)
         self._answers = answers
         if answers is not None:
@@ -120,26 +114,21 @@ class RehearsalHooks:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remove the requests of a test from its report, and keep them for the summary."""
-        for name, value in report.user_properties if report.when == "teardown" else ():
-            if name == REHEARSED:
+        """Keep the requests in the teardown report of a test for the summary."""
+        for name, value in report.user_properties:
+            if (name, report.when) == (REHEARSED, "teardown"):
                 found, left_out = cast("_Property", value)
                 asked = {
-                    model_id: Asked(
-                        requests,
-                        targets,
-                        [RefusedCall(*each) for each in refused],
-                        {(index, name) for index, name in unjudged},
-                    )
+                    model_id: Asked(requests, targets, [RefusedCall(*each) for each in refused], set(unjudged))
                     for model_id, requests, targets, refused, unjudged in found
                 }
                 self._report.add(report.nodeid, asked, left_out)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the run if a target would refuse a request and the option requires the failure."""
+        """With `--converse-as-strict`: fail the run if a target would refuse a request."""
         passed = session.exitstatus == pytest.ExitCode.OK
-        if self._strict and passed and not self._is_worker and self._finds:
+        if self._strict and passed and not hasattr(session.config, "workerinput") and self._finds:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @property
@@ -168,11 +157,11 @@ class _TestRehearsal:
         self._seen: set[int] = set()
         """Hashes of the rehearsed requests: a repeated attempt of a request is not rehearsed again."""
         self._asked: dict[str, Asked] = {}
-        self._own: list[Call] = []
-        """Calls that the rules of their own model refuse, unless their answer was recorded."""
+        """Maps each model id to the requests to this model."""
         self._doubtful: list[Call] = []
-        """Calls that the real Bedrock answered or will answer."""
+        """Calls that the rules of their own model refuse, and calls that the real Bedrock answered or will answer."""
         self._off = False
+        """Whether any call was made while the rules were off."""
 
     def add(self, endpoint: Endpoint, call: Call) -> None:
         """Rehearse a call with each target that may replace the model of the call."""
@@ -192,50 +181,36 @@ class _TestRehearsal:
         request = endpoint.asked
         if request is None or request.body is not call.body:  # meanwhile another thread has rehearsed the same request
             request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
-        but: frozenset[str] = frozenset()
-        if call.refusal is not None:
-            self._own.append(call)
-            but = own_rules(request)
-        elif call.answered.passed_on is not None or endpoint.script.recordings:
+        but: frozenset[str] = frozenset() if call.refusal is None else own_rules(request)
+        if call.refusal is not None or call.answered.passed_on is not None or endpoint.script.recordings:
             self._doubtful.append(call)
         refused = list[RefusedCall]()
-        line: str | None = None
         unjudged = set[tuple[int, str]]()
         for index in asked.targets:
             unjudged.update((index, name) for name in self._targets[index].unjudged_fields(request))
             for found in self._targets[index].refusals(request, endpoint.rules, but=but):
-                if line is None:
-                    line = "" if endpoint.transport in SOCKETS else line_that_asked(self._thread, self._root)
-                refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message, line))
+                refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message))
         if refused or unjudged:
+            line = line_that_asked(endpoint.transport, self._thread, self._root) if refused else ""
             with self._lock:
-                asked.refused += refused
+                asked.refused += [each._replace(line=line) for each in refused]
                 asked.unjudged |= unjudged
 
     def as_property(self) -> _Property | None:
-        """The requests of the test, for its report, with secrets masked; None if there are none.
+        """Return the requests of the test, with masked secrets, for the test's report; None if there are no requests.
 
         The value is not a text, because all texts of a report are searched for secrets, which takes longer than a
         rehearsal.
         """
         left_out: LeftOut = "off" if self._off else ""
-        if any(not _was_recorded(call) for call in self._own):
+        if any(call.status == _REFUSED if _was_recorded(call) else call.refusal for call in self._doubtful):
             left_out = "refused"
-        if any(_was_recorded(call) and call.status == _REFUSED for call in (*self._own, *self._doubtful)):
-            left_out = "refused"
-        if not self._asked and not left_out:
-            return None
-        asked = [
-            (
-                _masked(name),
-                each.requests,
-                [*each.targets],
-                [(*call[:4], masked(call.message, set()), call.line) for call in each.refused],
-                [(index, _masked(field)) for index, field in sorted(each.unjudged)],
-            )
-            for name, each in self._asked.items()
-        ]
-        return asked, left_out
+        asked: list[_OfId] = []
+        for name, each in self._asked.items():
+            refused = [(*call[:4], masked(call.message, set()), call.line) for call in each.refused]
+            unjudged = [(index, _masked(field)) for index, field in sorted(each.unjudged)]
+            asked.append((_masked(name), each.requests, [*each.targets], refused, unjudged))
+        return (asked, left_out) if asked or left_out else None
 
 
 _REFUSED: Final = 400
@@ -248,5 +223,5 @@ def _masked(name: str) -> str:
 
 
 def _was_recorded(call: Call) -> bool:
-    """Whether Bedrock itself answered a call: now, or when its answer was recorded."""
+    """Whether Bedrock itself made the answer of a call: during this test, or when the answer was recorded."""
     return call.answered.passed_on is not None or (call.reply is not None and call.reply.recorded is not None)

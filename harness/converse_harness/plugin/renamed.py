@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from converse_harness.endpoint.call import Call
 from converse_harness.errors import DamagedData
 from converse_harness.plugin.settings import folder
+from converse_harness.plugin.tally import Tally, relative
 from converse_harness.recordings.choices import SUFFIX
 from converse_harness.recordings.matching import Match, asked_by, asked_in, key
 from converse_harness.recordings.media import folder_of
@@ -20,11 +22,8 @@ from converse_harness.recordings.read import open_file
 if TYPE_CHECKING:
     import pytest
 
-    from converse_harness.endpoint.call import Call
-    from converse_harness.plugin.tally import Tally
-
 _READ: Final = 200
-"""At most this number of unused recordings is read."""
+"""The maximum number of unused recordings that are read."""
 
 _RULES: Final[tuple[Match, ...]] = ("exact", "shape")
 
@@ -41,39 +40,29 @@ _WHAT: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OldRecording:
-    """An unused recording, the `rule` by which one of its requests matches a call, and the command that renames it."""
+class OldRecording(NamedTuple):
+    """An unused recording, the command that renames it, and the paragraph about it for the failure of a test."""
 
     path: Path
-    rule: Match
     command: str
-
-    def advice(self, shown: str, *, partly: bool) -> str:
-        """Return a paragraph for a failure. `shown` is the recording's path; `partly`: not all tests were collected."""
-        of_run = " of this run" if partly else ""
-        return _ADVICE.format(old=shown, partly=of_run, what=_WHAT[self.rule], command=self.command)
+    advice: str
 
 
 def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) -> OldRecording | None:
     """Return the unused recording that best fits the missing recording `new`; `call` is the first call of the test."""
-    asked = asked_by(call)
-    wanted = {rule: key(rule, asked) for rule in _RULES}
+    wanted = {rule: key(rule, asked_by(call)) for rule in _RULES}
     found = list[tuple[int, float, Path]]()
     unused = [*_without_test(config, tally)]
     for path in unused[:_READ]:
-        try:
+        with suppress(DamagedData, OSError):
             requests = [asked_in(exchange) for exchange in open_file(path).exchanges]
-            rule = next(
-                (n for n, rule in enumerate(_RULES) if any(key(rule, each) == wanted[rule] for each in requests)), None
-            )
-        except (DamagedData, OSError):
-            continue
-        if rule is not None:
-            found.append((rule, -SequenceMatcher(None, str(path), str(new)).ratio(), path))
+            likeness = SequenceMatcher(None, str(path), str(new)).ratio()
+            for number, rule in enumerate(_RULES):
+                if any(key(rule, each) == wanted[rule] for each in requests):
+                    found.append((number, -likeness, path))
     if not found:
         return None
-    rule, _, path = min(found)
+    number, _, path = min(found)
     start = config.invocation_params.dir
     # Every recording of the old module moves, and none of the new paths exists.
     whole = (
@@ -84,7 +73,9 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
         and set(path.parent.rglob(f"*{SUFFIX}")) <= set(unused)
     )
     command = _moved(start, path.parent, new.parent) if whole else _command(start, path, new)
-    return OldRecording(path, _RULES[rule], command)
+    shown, partly = relative(path, start).as_posix(), " of this run" if tally.not_collected() else ""
+    advice = _ADVICE.format(old=shown, partly=partly, what=_WHAT[_RULES[number]], command=command)
+    return OldRecording(path, command, advice)
 
 
 def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
@@ -94,7 +85,7 @@ def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
         within = path.parent.relative_to(root).as_posix()  # "." for a file in the folder itself
         module = config.rootpath / f"{within}.py"
         test = re.split(r"[\[~]", path.name.removesuffix(SUFFIX))[0].rpartition(".")[2]
-        if tally.all_collected():
+        if not tally.not_collected():
             yield path
         elif module.is_file():
             text = module.read_text(encoding="utf-8", errors="replace")
@@ -105,15 +96,11 @@ def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
 
 
 def _moved(start: Path, old: Path, new: Path) -> str:
-    from converse_harness.plugin.tally import relative
-
     return f"git mv {quote(relative(old, start).as_posix())} {quote(relative(new, start).as_posix())}"
 
 
 def _command(start: Path, old: Path, new: Path) -> str:
     """Return the command that renames a recording, to be typed in the folder `start`."""
-    from converse_harness.plugin.tally import relative
-
     command = _moved(start, old, new)
     if old.parent != new.parent:
         target = quote(relative(new.parent, start).as_posix())

@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,8 +15,9 @@ import pytest
 from converse_harness.endpoint.failure_texts import shortened, transcript
 from converse_harness.errors import ConverseNoteWarning, NotedCall
 from converse_harness.notes import Note, take
-from converse_harness.plugin.settings import NOTE, VERDICT, chosen, own_fakes
+from converse_harness.plugin.settings import NOTE, STALE, VERDICT, chosen, own_fakes
 from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
+from converse_harness.plugin.tally import first_few, number
 from converse_harness.recordings.redaction import without_secrets
 from converse_harness.secrets import own_secrets
 
@@ -41,12 +42,13 @@ _NOTES: Final = pytest.StashKey[dict[str, Note]]()
 """The key, in the stash of a test item, of the notes of the test, one note of each kind."""
 
 _TESTS: Final = 5
-"""For each kind of note, at most this number of tests is listed."""
+"""The maximum number of tests that are listed for each kind of note."""
 
 _NARROWEST: Final = 20
 """The minimum width, in characters, of the column with the reasons why cases were not handled, on a terminal."""
 
 _PAIR: Final = 2
+"""The length of a pair of texts, which are a name and a value."""
 
 
 def mask(report: Any, own: set[str]) -> None:
@@ -69,7 +71,8 @@ def masked(text: str, own: set[str]) -> str:
 class _Masking:
     """Masks all parts of a test report, and collects the secrets that it finds (`values`) and their kinds.
 
-    `own` are known secrets, such as those of this process. `cut`: also mask the remaining parts of truncated words.
+    `own` are known secrets, such as those of this process. If `cut` is true, the remaining parts of words that pytest
+    truncated are masked as well.
     """
 
     def __init__(self, own: set[str], *, cut: bool = False) -> None:
@@ -77,8 +80,8 @@ class _Masking:
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
         self._own = own
-        """The secrets of this process, also those that its environment contained in an earlier phase of the test."""
         self._done: set[int] = set()
+        """The ids of the objects that were masked already."""
 
     def report(self, report: Any) -> None:
         """Mask a report in place."""
@@ -110,8 +113,8 @@ class _Masking:
     def named(self, name: str, value: str) -> str:
         """Mask a value that may be recognised as a secret only by its name."""
         before = f"{name} = "
-        made = self.text(before + value)
-        return made.removeprefix(before) if made.startswith(before) else self.text(value)
+        text = self.text(before + value)
+        return text.removeprefix(before) if text.startswith(before) else self.text(value)
 
     def value(self, value: Any) -> Any:
         """Mask a part of pytest's representation of an exception. Objects in this part are changed in place."""
@@ -129,17 +132,15 @@ class _Masking:
 
     def _items(self, items: list[Any] | tuple[Any, ...]) -> Any:
         texts = [item for item in items if isinstance(item, str)]
-        if isinstance(items, list) and texts and len(texts) == len(items):
-            return self._lines(texts)
-        if isinstance(items, tuple) and len(texts) == len(items) == _PAIR:
-            return texts[0], self.named(*texts)
-        return [*map(self.value, items)] if isinstance(items, list) else tuple(map(self.value, items))
-
-    def _lines(self, lines: list[str]) -> list[str]:
-        """Mask several lines as one text, because a secret may continue on the next line."""
-        if all(line.endswith("\n") for line in lines):
-            return self.text("".join(lines)).splitlines(keepends=True)
-        return self.text("\n".join(lines)).split("\n")
+        if isinstance(items, tuple):
+            is_pair = len(texts) == len(items) == _PAIR
+            return (texts[0], self.named(*texts)) if is_pair else tuple(map(self.value, items))
+        if not texts or len(texts) < len(items):
+            return [*map(self.value, items)]
+        # Several lines are masked as one text, because a secret may continue on the next line.
+        if all(line.endswith("\n") for line in texts):
+            return self.text("".join(texts)).splitlines(keepends=True)
+        return self.text("\n".join(texts)).split("\n")
 
 
 def check_notes(item: pytest.Item, error: BaseException | None) -> None:
@@ -148,10 +149,10 @@ def check_notes(item: pytest.Item, error: BaseException | None) -> None:
     Raise StaleRequests if requests differ from what was recorded, and the setting `stale` is "fail".
     """
     check_stale(item, error)
-    new, way = _take_notes(item), chosen(item.config, "notes")
-    if new and way == "fail" and error is None:
+    new, setting = _take_notes(item), chosen(item.config, "notes")
+    if new and setting == "fail" and error is None:
         raise NotedCall("\n\n".join(note.text for note in new))
-    for note in new if way == "warning" else ():
+    for note in new if setting == "warning" else ():
         warnings.warn(note.text, ConverseNoteWarning, stacklevel=2)
 
 
@@ -169,40 +170,41 @@ def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -
 
 def _take_notes(item: pytest.Item) -> list[Note]:
     """Store a test's new notes, one of each kind, and return them."""
-    notes = take()
     kept = item.stash.setdefault(_NOTES, {})
-    new = [note for note in notes if note.kind not in kept]
+    new = [note for note in take() if note.kind not in kept]
     kept.update({note.kind: note for note in new})
     return new
 
 
-def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
+def summarise(terminal: pytest.TerminalReporter, reports: Sequence[Any]) -> None:
     """Print notes, verdicts of contracts, and which requests differ from recordings, if the reports contain any."""
-    reports = [*reports]
     notes: dict[str, tuple[str, list[str]]] = {}
+    for nodeid, note in _properties(reports, NOTE, "teardown"):
+        notes.setdefault(note["kind"], (note["text"], []))[1].append(nodeid)
     contracts: dict[str, list[Mapping[str, Any]]] = {}
-    for report in reports:
-        for name, value in getattr(report, "user_properties", ()):
-            if (name, report.when) == (NOTE, "teardown"):
-                note = json.loads(value)
-                notes.setdefault(note["kind"], (note["text"], []))[1].append(report.nodeid)
-            elif (name, report.when) == (VERDICT, "call"):
-                verdict = json.loads(value)
-                contracts.setdefault(verdict["contract"], []).append(verdict)
+    for _, verdict in _properties(reports, VERDICT, "call"):
+        contracts.setdefault(verdict["contract"], []).append(verdict)
     if notes:
         _print_notes(terminal, notes)
     if contracts:
         _print_contracts(terminal, contracts)
-    print_stale(terminal, reports)
+    print_stale(terminal, _properties(reports, STALE, "teardown"))
+
+
+def _properties(reports: Iterable[Any], name: str, when: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the node id and the value, read from JSON, of each user property `name` in the reports of this phase."""
+    for report in reports:
+        for each, value in getattr(report, "user_properties", ()):
+            if (each, report.when) == (name, when):
+                yield report.nodeid, json.loads(value)
 
 
 def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[str, list[str]]]) -> None:
     """Print each kind of note once, with the tests that have a note of this kind."""
     terminal.section("converse notes")
     for kind, (text, tests) in sorted(kinds.items()):
-        terminal.write_line(f"{kind}, in {len(tests)} test{'s' * (len(tests) > 1)}", bold=True)
-        more = [f"and {len(tests) - _TESTS} more"] if len(tests) > _TESTS else []
-        for line in (*tests[:_TESTS], *more, *(f"  {line}" for line in text.splitlines())):
+        terminal.write_line(f"{kind}, in {number(len(tests), 'test')}", bold=True)
+        for line in (*first_few(tests, _TESTS), *(f"  {line}" for line in text.splitlines())):
             terminal.write_line(f"  {line}".rstrip())
     terminal.write_line("Notes fail nothing, unless converse_notes says so.   More: converse-harness docs rules notes")
 
@@ -214,8 +216,11 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
     """
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
-        told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]
-        rows = sorted((str(each["test"]), _word(each), " ".join(each["why"].split()), _as_known(each)) for each in told)
+        rows = sorted(
+            (str(each["test"]), _word(each), " ".join(each["why"].split()), _is_known(each))
+            for each in verdicts
+            if each["level"] != "handled" or each["known"] is not None
+        )
         first = max((len(test) for test, *_ in rows), default=0)
         second = max((len(word) for _, word, *_ in rows), default=0)
         fine = all(known for *_, known in rows)
@@ -227,19 +232,17 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
             terminal.write_line(line.rstrip(), yellow=known, red=not known)
 
 
-def _as_known(verdict: Mapping[str, Any]) -> bool:
+def _is_known(verdict: Mapping[str, Any]) -> bool:
     return verdict["known"] is not None and verdict["level"] != "handled"
 
 
 def _word(verdict: Mapping[str, Any]) -> str:
     if verdict["level"] == "handled":
         return "handled, but in `known`"
-    return f"{verdict['flaw'] or verdict['level']}{', known' if _as_known(verdict) else ''}"
+    return f"{verdict['flaw'] or verdict['level']}{', known' if _is_known(verdict) else ''}"
 
 
 def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:
-    levels = Counter(str(verdict["level"]) for verdict in verdicts)
-    known = Counter(str(verdict["level"]) for verdict in verdicts if _as_known(verdict))
-    return ", ".join(
-        f"{levels[level]} {level}{f' ({known[level]} known)' if known[level] else ''}" for level in sorted(levels)
-    )
+    known = Counter(str(verdict["level"]) for verdict in verdicts if _is_known(verdict))
+    levels = sorted(Counter(str(verdict["level"]) for verdict in verdicts).items())
+    return ", ".join(f"{many} {level}{f' ({known[level]} known)' if known[level] else ''}" for level, many in levels)

@@ -16,21 +16,20 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any, Final, Literal, cast
 
 import pytest
 
 from converse_harness import notes
 from converse_harness.intercept.observers import replacing
-from converse_harness.plugin.quick import without_waits_of_tenacity
 from converse_harness.plugin.settings import ONCE_MORE
 from converse_harness.plugin.watch import Watch
 
 _When = Literal["setup", "call", "teardown"]
 
 LogLine = tuple[str, int, str]
-"""A logger's name, a level, and a message without its arguments."""
+"""A logger's name, the level of a log line as a number, and its message without arguments."""
 
 _NOT_REPORTS: Final = ("asyncio", "py.warnings")
 """Loggers whose messages come from the interpreter, for example about a task that was never awaited."""
@@ -68,15 +67,15 @@ class Rerun:
         return self.error is None and not self.skipped and not self.stopped
 
 
-class _Lines(logging.Handler):
-    """Collects log lines."""
+class _LogLines(logging.Handler):
+    """Appends each log line at WARNING or above to a list."""
 
     def __init__(self, lines: list[LogLine]) -> None:
         super().__init__(logging.WARNING)
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line, without its arguments: they may contain ids and times."""
+        """Append the logger's name, the level and the message without its arguments, which may be ids and times."""
         if record.name not in _NOT_REPORTS:
             self._lines.append((record.name, record.levelno, str(record.msg)))
 
@@ -84,38 +83,26 @@ class _Lines(logging.Handler):
 @contextmanager
 def unseen(config: pytest.Config) -> Generator[None, None, None]:
     """Context manager for reruns: nothing in its block is recorded, reported live, or written into junit.xml."""
-    option = config.option
-    record, option.converse_record = option.converse_record, "none"
-    with ExitStack() as stack:
-        stack.callback(setattr, option, "converse_record", record)
-        stack.enter_context(notes.set_aside())
+    with pytest.MonkeyPatch.context() as patch, notes.set_aside():
+        patch.setattr(config.option, "converse_record", "none")
         live: Any = getattr(config.pluginmanager.getplugin("logging-plugin"), "log_cli_handler", None)
         if isinstance(live, logging.Handler):
-            live.addFilter(_nothing)
-            stack.callback(live.removeFilter, _nothing)
+            patch.setattr(live, "filters", [_refuse])
         for plugin in config.pluginmanager.get_plugins():
             if type(plugin).__module__ == "_pytest.junitxml":  # fixtures of tests change its data
-                stack.enter_context(_kept(plugin, "global_properties", "node_reporters", "node_reporters_ordered"))
+                _use_copies(patch, plugin, "global_properties", "node_reporters", "node_reporters_ordered")
         yield
 
 
-def _nothing(_: logging.LogRecord) -> bool:
+def _refuse(_: logging.LogRecord) -> bool:
     return False
 
 
-@contextmanager
-def _kept(owner: Any, *names: str) -> Generator[None, None, None]:
-    """Context manager: restores the owner's lists and dicts of these names at the end of its block."""
-    before = {name: getattr(owner, name).copy() for name in names if hasattr(owner, name)}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            getattr(owner, name).clear()
-            if isinstance(value, list):
-                getattr(owner, name).extend(value)
-            else:
-                getattr(owner, name).update(value)
+def _use_copies(patch: pytest.MonkeyPatch, owner: Any, *names: str) -> None:
+    """Replace lists and dicts by copies, so that their owner has the unchanged originals after the reruns."""
+    for name in names:
+        if hasattr(owner, name):
+            patch.setattr(owner, name, getattr(owner, name).copy())
 
 
 def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rerun:
@@ -128,12 +115,14 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
     started, worked = time.monotonic(), time.process_time()
     with ExitStack() as stack:
         stack.enter_context(item.config.stash[ONCE_MORE](item))
-        stack.enter_context(_kept(item, "user_properties", "_report_sections"))
-        stack.enter_context(_without_tracebacks(item))
-        stack.enter_context(_logs(run.logs))
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        _use_copies(patch, item, "user_properties", "_report_sections")
+        for name in ("repr_failure", "_repr_failure_py"):  # to make the text of a failure is slow, and nobody reads it
+            patch.setitem(vars(item), name, _no_text)
+        _skip_waits_of_tenacity(patch)
+        _collect_logs(run.logs, stack)
         stack.enter_context(_warnings(item, run.logs))
         stack.enter_context(replacing(watch))
-        stack.enter_context(without_waits_of_tenacity())
         _run_phases(item, run, limit)
     run.seconds = time.monotonic() - started
     run.asleep = max(0.0, run.seconds - (time.process_time() - worked))
@@ -141,12 +130,30 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
     return run
 
 
+def _no_text(*_: object, **__: object) -> str:
+    return ""
+
+
+def _skip_waits_of_tenacity(patch: pytest.MonkeyPatch) -> None:
+    """Let tenacity sleep 0 seconds between attempts, in threads and in event loops.
+
+    Before it sleeps, tenacity makes a `DoSleep`, a float of seconds. This class gets a `__new__` that returns 0
+    seconds. Open fakes skip the waits of botocore and strands in the same way as in any test.
+    """
+    sleep: Any = getattr(sys.modules.get("tenacity"), "DoSleep", None)
+
+    def no_seconds(kind: type[float], *_: object) -> float:
+        return float.__new__(kind, 0.0)
+
+    if isinstance(sleep, type):
+        patch.setattr(sleep, "__new__", no_seconds)
+
+
 def close(item: pytest.Item, following: pytest.Item | None) -> None:
     """Tear down the fixtures of wider scopes that the test `following` does not share; all of them if it is None."""
-    state: Any = getattr(item.session, "_setupstate", None)
-    if state is not None:
-        with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):  # the normal runs report them
-            state.teardown_exact(following)
+    session: Any = item.session
+    with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):  # the normal runs report them
+        session._setupstate.teardown_exact(following)
 
 
 def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
@@ -166,66 +173,32 @@ def _run_phases(item: Any, run: Rerun, limit: float | None) -> None:
 
 
 def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., object], **more: Any) -> bool:
-    """Run one phase; return whether it passed. An earlier phase's error is kept."""
-    calls: type[pytest.CallInfo[object]] = pytest.CallInfo
-    call = calls.from_call(
-        lambda: hook(item=item, **more), when=when, reraise=(KeyboardInterrupt, pytest.exit.Exception)
-    )
+    """Run one phase, and return whether it passed. If an earlier phase failed, `run.error` remains its error."""
+    kind: type[pytest.CallInfo[object]] = pytest.CallInfo
+    ends_all = KeyboardInterrupt, pytest.exit.Exception
+    call = kind.from_call(lambda: hook(item=item, **more), when=when, reraise=ends_all)
     if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
         run.stopped = True
         return False
-    # unittest's tests keep their errors until a report is made.
-    report: pytest.TestReport = _report_of_pytest(item)(item=item, call=call)
+    # unittest's tests keep their errors until a report is made. Only pytest's own plugins make this one.
+    plugins = item.config.pluginmanager
+    named = [(getattr(each, "__name__", type(each).__module__), each) for each in plugins.get_plugins()]
+    others = [plugin for name, plugin in named if not name.startswith("_pytest.")]
+    report: Any = plugins.subset_hook_caller("pytest_runtest_makereport", others)(item=item, call=call)
     if report.skipped:
         run.skipped = True
     elif report.failed and run.error is None:
         run.error, run.when = call.excinfo and call.excinfo.value, when
-    return report.passed
+    return bool(report.passed)
 
 
-def _report_of_pytest(item: pytest.Item) -> Any:
-    """Return the hook that makes a report, with pytest's own implementations only: pytest's fixtures need them."""
-    plugins = item.config.pluginmanager
-    others = [each for each in plugins.get_plugins() if not _name_of(each).startswith("_pytest.")]
-    return plugins.subset_hook_caller("pytest_runtest_makereport", others)
-
-
-def _name_of(plugin: object) -> str:
-    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
-
-
-@contextmanager
-def _without_tracebacks(item: pytest.Item) -> Generator[None, None, None]:
-    """Context manager: reports of the item contain no text, because making the text is slow and nobody reads it."""
-    names = ("repr_failure", "_repr_failure_py")
-    vars(item).update(dict.fromkeys(names, _no_text))
-    try:
-        yield
-    finally:
-        for name in names:
-            vars(item).pop(name, None)
-
-
-def _no_text(*_: object, **__: object) -> str:
-    return ""
-
-
-@contextmanager
-def _logs(lines: list[LogLine]) -> Generator[None, None, None]:
-    handler = _Lines(lines)
-    loggers = [logging.getLogger()]
-    loggers += [
-        each
-        for each in logging.Logger.manager.loggerDict.values()
-        if isinstance(each, logging.Logger) and not each.propagate
-    ]
-    for logger in loggers:
-        logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeHandler(handler)
+def _collect_logs(lines: list[LogLine], until: ExitStack) -> None:
+    """Collect the log lines of all loggers in `lines` until the stack is closed."""
+    handler = _LogLines(lines)
+    for logger in (logging.getLogger(), *logging.Logger.manager.loggerDict.values()):
+        if isinstance(logger, logging.Logger) and (logger.parent is None or not logger.propagate):
+            logger.addHandler(handler)
+            until.callback(logger.removeHandler, handler)
 
 
 @contextmanager
@@ -250,14 +223,17 @@ def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, 
 
 
 def _reports(category: type[Warning]) -> bool:
-    """Whether a warning is about the code under test; of pytest's own, only the one about an exception in a thread."""
+    """Whether a warning is about the code under test. Only one of pytest's own is: the one of an error in a thread."""
     ours = issubclass(category, pytest.PytestWarning)
     return not ours or issubclass(category, pytest.PytestUnhandledThreadExceptionWarning)
 
 
 @contextmanager
 def _limited(seconds: float | None) -> Generator[None, None, None]:
-    """Context manager: raises Stopped in its block after this time, repeatedly until the block ends."""
+    """Context manager that raises Stopped in its block after this number of seconds, and again until the block ends.
+
+    It does nothing if `seconds` is None, on platforms without SIGALRM, and outside of the main thread.
+    """
     timer = getattr(signal, "setitimer", None)
     if seconds is None or timer is None or threading.current_thread() is not threading.main_thread():
         yield

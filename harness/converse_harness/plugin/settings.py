@@ -100,9 +100,6 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """For each option that exists only on the command line: the arguments for `addoption`."""
 
-REHEARSED: Final = "converse_rehearsal"
-"""Name of a pytest user property in a test's teardown report. The value contains the requests of the test."""
-
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
 
@@ -116,6 +113,7 @@ ONCE_MORE: Final = pytest.StashKey[Callable[[pytest.Item], AbstractContextManage
 """The key of `Hooks.once_more`, which prepares a test to run once more, in the stash of the pytest config."""
 
 MARKER: Final = "converse_recording"
+"""The name of the marker that makes a test play or record a recording."""
 
 _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
     "model": ("string", "", "the model id that the fixture converse_model returns"),
@@ -192,16 +190,9 @@ def models_of(config: pytest.Config) -> dict[str, str]:
     return models
 
 
-def guard_of(item: pytest.Item) -> str | None:
-    """Return the argument `guard` of the closest marker `converse` with this argument; None if no marker has it."""
-    said = (marker.kwargs["guard"] for marker in item.iter_markers("converse") if "guard" in marker.kwargs)
-    return next(said, None)
-
-
-def reruns(item: pytest.Item) -> bool:
-    """Whether a test may run once more: the value of `rerun` in the closest marker `converse`, otherwise True."""
-    said = (marker.kwargs["rerun"] for marker in item.iter_markers("converse") if "rerun" in marker.kwargs)
-    return bool(next(said, True))
+def of_test(item: pytest.Item, name: str, default: object) -> object:
+    """Return an argument of the closest marker `converse` that has this argument; `default` if no marker has it."""
+    return next((each.kwargs[name] for each in item.iter_markers("converse") if name in each.kwargs), default)
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
@@ -210,13 +201,13 @@ def own_fakes(item: pytest.Item) -> list[Fake]:
 
 
 def open_fakes() -> Mapping[Fake, int]:
-    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
+    """Return every open fake with its number of problems so far; nothing if the module of fakes was never loaded."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return {} if module is None else module.open_fakes()
 
 
 def closed_fakes() -> int:
-    """The number of fakes that were opened in this process and are closed."""
+    """Return the number of fakes that were opened in this process and are closed now."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return 0 if module is None else module.times_opened() - len(module.open_fakes())
 
@@ -228,7 +219,7 @@ def record_setting(config: pytest.Config) -> str:
 
 
 def folder(config: pytest.Config) -> Path:
-    """The folder of recordings, from the ini setting `converse_recordings`."""
+    """Return the folder of recordings, from the ini setting `converse_recordings`."""
     return config.rootpath / str(config.getini("converse_recordings"))
 
 

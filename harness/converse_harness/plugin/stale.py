@@ -1,4 +1,7 @@
-"""Handle requests that differ from the recorded ones whose answers they got: print a line, fail the test, or ignore."""
+"""Report requests that got recorded answers although they differ from the recorded requests.
+
+The setting `stale` decides whether a line is printed at the end of the run, or the test fails, or nothing happens.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.stale import StaleRecording
 
 _TESTS: Final = 10
-"""At most this number of lines is printed, unless pytest is verbose."""
+"""The maximum number of lines that are printed, unless pytest is verbose."""
 
 _FOUND: Final = pytest.StashKey["list[StaleRecording]"]()
 """The key, in the stash of a test item, of the recordings whose requests differ from those of the test."""
@@ -45,43 +48,40 @@ def check_stale(item: pytest.Item, error: BaseException | None) -> None:
     """Raise StaleRequests if the test has differing requests and no other failure, and `stale` is "fail"."""
     found = _take(item)
     if found and error is None and chosen(item.config, "stale") == "fail":
-        told = "\n\n".join(each.told for each in found)
+        problem = StaleRequests("\n\n".join(each.told for each in found))
         found.clear()
-        raise StaleRequests(told)
+        raise problem
 
 
 def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
     """Return a user property for each recording with differing requests, for the test's teardown report."""
     found = _take(item)
-    described = [
-        {"line": each.line, "again": each.again, "path": shown(item.config, Path.cwd() / each.path)} for each in found
-    ]
+    paths = [shown(item.config, Path.cwd() / each.path) for each in found]
+    values = [{"line": each.line, "again": each.again, "path": path} for path, each in zip(paths, found, strict=True)]
     found.clear()
-    return [(STALE, json.dumps(each)) for each in described]
+    return [(STALE, json.dumps(value)) for value in values]
 
 
-def print_stale(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-    """Print a line for each test and recording with differing requests."""
+def print_stale(terminal: pytest.TerminalReporter, found: Iterable[tuple[str, dict[str, str]]]) -> None:
+    """Print a line for each test and recording with differing requests.
+
+    `found` contains a pair for each of the user properties: the node id of the test, and the value.
+    """
     rows: dict[str, None] = {}
     marked: dict[str, None] = {}
     tests = set[str]()
-    for report in reports:
-        for name, value in getattr(report, "user_properties", ()):
-            if (name, report.when) == (STALE, "teardown"):
-                told: dict[str, str] = json.loads(value)
-                own = told["again"].startswith(_MARKED)
-                marked |= dict.fromkeys([told["again"].removeprefix(_MARKED)] if own else [])
-                tests.add(report.nodeid)
-                played = "" if own else f"{told['path']}: "
-                rows[f"    {report.nodeid}: {played}{told['line']}"] = None
+    for nodeid, stale in found:
+        own = stale["again"].startswith(_MARKED)
+        marked |= dict.fromkeys([stale["again"].removeprefix(_MARKED)] if own else [])
+        tests.add(nodeid)
+        rows[f"    {nodeid}: {'' if own else stale['path'] + ': '}{stale['line']}"] = None
     if not rows:
         return
     again = "" if marked else "; record them again if that is meant"
-    send = "sends" if len(tests) == 1 else "send"
-    theirs = "its recording" if len(tests) == 1 else "their recordings"
-    terminal.write_line(
-        f"converse-harness: {number(len(tests), 'test')} {send} requests that differ from {theirs}{again}:"
-    )
+    differ = "sends requests that differ from its recording"
+    if len(tests) > 1:
+        differ = "send requests that differ from their recordings"
+    terminal.write_line(f"converse-harness: {number(len(tests), 'test')} {differ}{again}:")
     most = len(rows) if terminal.config.get_verbosity() > 0 else _TESTS
     for row in [*rows][:most]:
         terminal.write_line(row)
@@ -93,6 +93,6 @@ def print_stale(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> No
 
 def _narrow(quoted: list[str]) -> str:
     """Return the arguments with which pytest runs these tests: the tests or, if there are many, their files."""
-    if len(quoted) <= _NAMED:
-        return " ".join(quoted)
-    return " ".join(dict.fromkeys(shlex.quote(shlex.split(each)[0].partition("::")[0]) for each in quoted))
+    if len(quoted) > _NAMED:
+        quoted = [*dict.fromkeys(shlex.quote(shlex.split(each)[0].partition("::")[0]) for each in quoted)]
+    return " ".join(quoted)

@@ -1,6 +1,6 @@
 """Collect facts about the recordings of a run: the file of each test, and the lines for pytest's summary.
 
-With xdist, the facts of all workers are joined.
+If workers of xdist run the tests, the controller joins the facts of all workers.
 """
 
 from __future__ import annotations
@@ -8,28 +8,17 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import MARKER, folder
-from converse_harness.recordings.choices import (
-    FAILED_SUFFIX,
-    OPENED,
-    SUFFIX,
-    USED_FILES,
-    given_path,
-    identity,
-    path_of_test,
-)
+from converse_harness.recordings import choices
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.use import Use, write_use
-
-if TYPE_CHECKING:
-    from converse_harness.plugin.inline import InlineEdit
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -63,7 +52,7 @@ With such an option, it is unknown which recordings are unused.
 
 
 _OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr": "-m"}
-"""Attribute -> the option's name on the command line, if it differs."""
+"""Maps attributes to the names of their options on the command line, if these differ from the attribute."""
 
 
 class Tally:
@@ -78,39 +67,45 @@ class Tally:
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
-        """Maps each file to the first test that uses it, and to whether the file existed when the run began."""
+        """Maps each file to the first test that uses it, and to whether the file existed when the run began.
+
+        The paths are casefolded, because two paths that differ only in upper and lower case may be one file.
+        """
         self.written: list[str] = []
-        self.told: list[str] = []
+        """The first lines of the summary: about written recordings and edited tests."""
+        self.remarks: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
+        """The `identity` of each recording that a collected test uses."""
         self.moves: dict[str, tuple[str, str]] = {}
         """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
         self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
-        """Maps the path of a test's recording, in lower case, to the paths that differ from it only in upper case."""
-        self.edits: list[InlineEdit] = []
-        """The tests into which their recordings are to be written at the end of the run."""
+        """Maps the lower case of a path to the paths of tests' recordings that differ only in upper and lower case."""
+        self.edits: list[tuple[Any, ...]] = []
+        """The members of an InlineEdit for each test into which a recording is to be written at the end of the run."""
         self.left: dict[str, list[list[int]]] = {}
         """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
         self._opened: Counter[str] = Counter()
-        """File -> the number of times that the workers opened the file to play it."""
-        self._opened_before = OPENED.copy()
-        self._ran: set[str] = set()
-        self._failed: set[str] = set()
-        self._skipped: set[str] = set()
+        """Maps each file to the number of times that the workers opened it to play it."""
+        self._opened_before = choices.OPENED.copy()
+        self._outcomes: defaultdict[str, set[str]] = defaultdict(set)
+        """Maps the node id of each test that ran to the outcomes of its phases."""
         self._collected = 0
         self._whole = True
         """Becomes False if a module cannot be collected, or if a collected test is deselected."""
         self._workers = 0
+        """The number of xdist workers that have sent no facts yet."""
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
         """Return the test that records a file, and whether the file existed when the run began."""
-        return self._owners.get(_key(path), (item.nodeid, path.exists()))
+        return self._owners.get(str(path).casefold(), (item.nodeid, path.exists()))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Register whether a module was skipped or failed to import, because then its tests are unknown.
 
-        Register all tests of a module or class: also those that a command line such as `test_a.py::test_x` leaves out.
+        Also register the paths of recordings for all tests of a module or class, including the tests that a command
+        line such as `test_a.py::test_x` leaves out.
         """
         report = yield
         self._whole = self._whole and report.passed
@@ -126,9 +121,9 @@ class Tally:
 
     def path_of(self, item: pytest.Item, name: object = None) -> Path:
         """Return the path of a test's recording. Raises ReplyError for an invalid name."""
+        root = folder(item.config)
         if name is not None:
-            path = folder(item.config) / given_path(name)
-            twice = f"{folder(item.config).name}/"
+            path, twice = root / choices.given_path(name), f"{root.name}/"
             if str(name).startswith(twice) and not path.parent.exists():
                 raise ReplyError(
                     f"@pytest.mark.{MARKER}({name!r}): names are below {twice} already; write "
@@ -137,8 +132,8 @@ class Tally:
             return path
         usual = self._spell(item)
         twins = len(self._spellings[str(usual).lower()]) > 1 or any(map(_has_twin, item.listchain()))
-        root, unlike = folder(item.config), _usual_path(item, has_twin=True)
-        return _standing(root / unlike, root / usual) if twins else _standing(root / usual, root / unlike)
+        unlike = _usual_path(item, has_twin=True)
+        return _existing(root / unlike, root / usual) if twins else _existing(root / usual, root / unlike)
 
     def pytest_itemcollected(self) -> None:
         """Count each collected test, before options and plugins deselect tests."""
@@ -154,43 +149,30 @@ class Tally:
                 path = self.path_of(item, arguments_of(item).get("name"))
             except ReplyError:
                 continue  # the test itself raises this error
-            self.used.add(identity(path))
-            self._owners.setdefault(_key(path), (item.nodeid, path.exists()))
+            self.used.add(choices.identity(path))
+            self._owners.setdefault(str(path).casefold(), (item.nodeid, path.exists()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Register that a test ran, in this process or in a worker."""
-        self._ran.add(report.nodeid)
-        if report.failed:
-            self._failed.add(report.nodeid)
-        elif report.skipped:
-            self._skipped.add(report.nodeid)
+        """Register the outcome of a phase of a test, which ran in this process or in a worker."""
+        self._outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
-        """If this process is an xdist worker, send the collected facts to the controller. If not, edit tests."""
+        """Send the collected facts to the controller if this process is an xdist worker; otherwise edit the tests."""
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
-        if output is None:
-            self._edit()
-            return
-        edits = [[*edit] for edit in self.edits]
-        used, opened = sorted(self.used | USED_FILES), dict(OPENED - self._opened_before)
-        output[_OUTPUT] = (
-            *(self.written, self.told, used, self.moves, edits, self.left, opened),
-            *(self._collected, self._whole),
-        )
+        if output is not None:
+            edits = [(*edit,) for edit in self.edits]  # xdist sends no objects of subclasses of tuple
+            used, opened = sorted(self.used | choices.USED_FILES), dict(choices.OPENED - self._opened_before)
+            facts = self.written, self.remarks, used, self.moves, edits, self.left, opened, self._collected, self._whole
+            output[_OUTPUT] = facts
+        elif self.edits:
+            from converse_harness.plugin.inline import InlineEdit, apply
 
-    def _edit(self) -> None:
-        """Write recordings into their tests, with `--converse-record=inline`."""
-        if not self.edits:
-            return
-        from converse_harness.plugin.inline import apply
-
-        done, failed = apply(self.edits, folder(self._config))
-        self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
-        for edit, why in failed:
-            recording = shown(self._config, Path(edit.recording))
-            self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
-            self.told.append(f"{edit.nodeid} stays a recording: {why}")
-        self.edits = []
+            done, failed = apply([InlineEdit(*edit) for edit in self.edits], folder(self._config))
+            self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
+            for edit, why in failed:
+                recording = shown(self._config, Path(edit.recording))
+                self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
+                self.remarks.append(f"{edit.nodeid} stays a recording: {why}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -200,17 +182,14 @@ class Tally:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
-        told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
-        if told is not None:
-            written, lines, used, moves, edits, left, opened, collected, whole = told
+        facts = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
+        if facts is not None:
+            written, remarks, used, moves, edits, left, opened, collected, whole = facts
             self.moves.update(moves)
             self.written += written
-            self.told += lines
+            self.remarks += remarks
             self.used.update(used)
-            if edits:
-                from converse_harness.plugin.inline import InlineEdit
-
-                self.edits += [InlineEdit(*edit) for edit in edits]
+            self.edits += edits
             for path, runs in left.items():
                 self.left.setdefault(path, []).extend(runs)
             self._opened.update(opened)
@@ -228,32 +207,35 @@ class Tally:
             write_use(self._config.invocation_params.dir / path, self._use())
 
     def _use(self) -> Use:
-        """Return the results of the run, for `converse-harness prune`."""
-        opened = self._opened + (OPENED - self._opened_before)
-        # A file that was also played in another way may have been played differently.
+        """Return the content of the file that `--converse-used` names, for `converse-harness prune`."""
+        opened = self._opened + (choices.OPENED - self._opened_before)
+        # If other code also played a file, the exchanges that it used are unknown.
         left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
+        failed = {test for test, outcomes in self._outcomes.items() if "failed" in outcomes}
+        skipped = {test for test, outcomes in self._outcomes.items() if "skipped" in outcomes}
         return Use(
             self._config.rootpath,
             folder(self._config),
-            self._missing() or ("" if self._ran else "no test ran"),
-            sorted(self._failed),
-            sorted(self._skipped - self._failed),
+            self._missing() or ("" if self._outcomes else "no test ran"),
+            sorted(failed),
+            sorted(skipped - failed),
             [*map(str, self.unused(failed=True))],
-            {path: sorted(each for each in runs[0] if all(each in run for run in runs)) for path, runs in left.items()},
+            {path: sorted(set(runs[0]).intersection(*runs)) for path, runs in left.items()},
         )
 
     def _lines(self) -> Iterator[str]:
-        for line in (*sorted(self.written), *sorted(self.told)):
+        for line in (*sorted(self.written), *sorted(self.remarks)):
             yield f"{_PREFIX}{line}"
-        if any(f"{FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
-            yield f"{_PREFIX}a line *{FAILED_SUFFIX} in .gitignore keeps what failed tests recorded out of commits"
+        if any(f"{choices.FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
+            pattern = f"*{choices.FAILED_SUFFIX}"
+            yield f"{_PREFIX}a line {pattern} in .gitignore keeps what failed tests recorded out of commits"
         unused = [] if self._missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
         commands = set[str]()
         for path in unused:
-            aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
+            aside = " (of a test that did not pass)" if path.name.endswith(choices.FAILED_SUFFIX) else ""
             test, command = self.moves.get(shown(self._config, path), ("", ""))
             how = "by the same command" if command in commands else f"if that was renamed: {command}"
             moved = f": it matches {test}, which has none; {how}" if test else ""
@@ -262,35 +244,26 @@ class Tally:
 
     def _ignores_failed(self) -> bool:
         """Whether the project's `.gitignore` excludes the recordings of failed tests."""
+        file = self._config.rootpath / ".gitignore"
         try:
-            return FAILED_SUFFIX in (self._config.rootpath / ".gitignore").read_text(encoding="utf-8", errors="replace")
+            return choices.FAILED_SUFFIX in file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return False
 
     def unused(self, *, failed: bool = False) -> list[Path]:
         """Return the recordings that no collected test or open fake used; with `failed`, also those of failed tests."""
-        used = self.used | USED_FILES
-        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
-        return [
-            path
-            for path in files
-            if identity(path) not in used and _is_recording(path) and (failed or not path.name.endswith(FAILED_SUFFIX))
-        ]
+        used, files = self.used | choices.USED_FILES, folder(self._config).rglob(f"*{choices.SUFFIX}")
+        files = (path for path in files if failed or not path.name.endswith(choices.FAILED_SUFFIX))
+        return sorted(path for path in files if choices.identity(path) not in used and _is_recording(path))
 
     def _missing(self) -> str:
-        """Return why not all tests of the project were collected and ran; "" if they were."""
-        if self._not_collected():
-            return self._not_collected()
-        if self._workers or len(self._ran) != self._collected:
-            return f"{len(self._ran)} of {number(self._collected, 'test')} ran"
-        return ""
+        """Return the reason why not all tests of the project were collected and ran; "" if all ran."""
+        ran = len(self._outcomes)
+        all_ran = not self._workers and ran == self._collected
+        return self.not_collected() or ("" if all_ran else f"{ran} of {number(self._collected, 'test')} ran")
 
-    def all_collected(self) -> bool:
-        """Whether all tests of the project were collected."""
-        return not self._not_collected()
-
-    def _not_collected(self) -> str:
-        """Return why not all tests of the project were collected; "" if they were."""
+    def not_collected(self) -> str:
+        """Return the reason why not all tests of the project were collected; "" if all were collected."""
         config = self._config
         narrowed = [name for name in _NARROWING if getattr(config.option, name, None)]
         if narrowed:
@@ -299,9 +272,8 @@ class Tally:
             return "tests were deselected, or a module was skipped or could not be imported"
         start, root = config.invocation_params.dir, config.rootpath
         asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
-        tests = [
-            name for pattern in config.getini("testpaths") for name in glob.glob(pattern, root_dir=root, recursive=True)
-        ]
+        patterns = config.getini("testpaths")
+        tests = [name for pattern in patterns for name in glob.glob(pattern, root_dir=root, recursive=True)]
         folders = [Path(os.path.realpath(root / name)) for name in tests or [""]]
         if len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders):
             return ""
@@ -330,7 +302,7 @@ def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
     """Return the path of a test's recording, relative to the recordings folder, for a marker that gives no name."""
     module = relative(item.path, item.config.rootpath).parts
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return path_of_test(module, classes, item.name, has_twin=has_twin)
+    return choices.path_of_test(module, classes, item.name, has_twin=has_twin)
 
 
 def _has_twin(node: object) -> bool:
@@ -338,10 +310,8 @@ def _has_twin(node: object) -> bool:
     if not isinstance(node, pytest.Class):
         return False
     around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
-    return any(
-        name != node.name and name.lower() == node.name.lower() and isinstance(each, type)
-        for name, each in around.items()
-    )
+    others = [name.lower() for name, each in around.items() if isinstance(each, type) and name != node.name]
+    return node.name.lower() in others
 
 
 def relative(path: Path, start: Path) -> Path:
@@ -361,25 +331,26 @@ def shown(config: pytest.Config, path: Path) -> str:
 
 
 def number(count: int, what: str) -> str:
-    """Return a count with its noun `what`. The noun gets a plural `s` unless the count is 1."""
+    """Return a count and its noun `what` as text, for example "2 tests". The noun gets an `s` unless the count is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _standing(path: Path, other: Path) -> Path:
-    """Return `path`; if this file does not exist, but a file with the test's other name does, return the other path.
+def first_few(texts: Sequence[str], most: int) -> list[str]:
+    """Return at most this number of texts; if there are more, a last text gives the number of further texts."""
+    return [*texts[:most], *([f"and {len(texts) - most} more"] if len(texts) > most else [])]
 
-    The file name of a test changes when a test is added or removed whose name differs only in upper and lower case. The
-    other name counts only in its exact spelling, and only if no second file has the same name in other letters.
+
+def _existing(path: Path, other: Path) -> Path:
+    """Return `path`, or `other` if only that file exists: the recording of the same test under its other name.
+
+    A test's recording gets its other name when a test is added or removed whose name differs only in upper and lower
+    case. The file `other` counts only if its name has exactly this spelling, and if no file beside it has the same name
+    with other upper and lower case.
     """
     if path == other or path.exists() or not other.exists():
         return path
     names = [name for name in os.listdir(path.parent) if name.lower() == other.name.lower()]
     return other if names == [other.name] else path
-
-
-def _key(path: Path) -> str:
-    """Return a key for a path. Two paths that differ only in upper and lower case have the same key."""
-    return str(path).casefold()
 
 
 def _is_recording(path: Path) -> bool:

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness.plugin.chaos.damage import DAMAGES, damaged, is_sound
+from converse_harness.plugin.chaos.damage import damaged, is_sound
 from converse_harness.plugin.chaos.options import read_options
 from converse_harness.plugin.chaos.paste import script_of
 from converse_harness.plugin.chaos.plan import DamagePair, plan
 from converse_harness.plugin.chaos.summary import ChaosResults, JudgedRerun, print_summary
 from converse_harness.plugin.chaos.verdict import judge
-from converse_harness.plugin.passed import OwnReply, passed_tests
+from converse_harness.plugin.passed import PassedTest, passed_tests
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.rerun import Rerun, unseen
 from converse_harness.plugin.watch import Watch, WatchedReply
@@ -44,49 +44,42 @@ class Chaos:
         """Rerun tests after the last test; with xdist, each worker reruns its own tests."""
         result = yield
         if self._passed.replies:
-            self._begin_round(session)
+            started, items = time.monotonic(), [*session.items]
+            pairs = self._plan(items)
+            with unseen(self._config):
+                self._run_all(items, pairs, started + self._options.seconds)
+                self._passed.close()
+            self._results.seconds = time.monotonic() - started
         return result
 
-    def _begin_round(self, session: pytest.Session) -> None:
-        started = time.monotonic()
-        items = [*session.items]
-        tests: list[tuple[int, str, list[OwnReply]]] = []
-        for position, item, replies, why_not in self._passed.among(items):
-            if not self._options.covers(item.path):
-                continue
-            sound = all(is_sound(each.reply) for each in replies)
-            why = why_not or ("" if sound else "with faults or errors of their own")
-            if why:
-                self._results.left_out[why] += 1
-            else:
-                tests.append((position, item.nodeid, replies))
+    def _plan(self, items: list[pytest.Item]) -> list[DamagePair]:
+        tests: list[PassedTest] = []
+        for test in self._passed.among(items):
+            sound = all(is_sound(each.reply) for each in test.replies)
+            why = test.why_not or ("" if sound else "with faults or errors of their own")
+            if self._options.covers(test.item.path):
+                if why:
+                    self._results.left_out[why] += 1
+                else:
+                    tests.append(test)
         seed = str(self._config.getoption("converse_seed") or self._config.getini("converse_seed"))
-        pairs = plan(tests, self._options.faults, seed)
-        with unseen(self._config):
-            self._run_round(items, pairs, started + self._options.seconds)
-        self._results.seconds = time.monotonic() - started
+        return plan(tests, self._options.faults, seed)
 
-    def _run_round(self, items: list[pytest.Item], pairs: list[DamagePair], deadline: float) -> None:
-        plain: dict[int, Rerun | None] = {}
+    def _run_all(self, items: list[pytest.Item], pairs: list[DamagePair], deadline: float) -> None:
+        """Run each test once without a fault, and then with the fault of each of its pairs, until the deadline."""
+        plain: dict[int, Rerun | str] = {}
         for number, pair in enumerate(pairs):
             if time.monotonic() >= deadline:
-                self._results.not_reached = sum(plain.get(each.test, True) is not None for each in pairs[number:])
+                self._results.not_reached = sum(not isinstance(plain.get(each.test), str) for each in pairs[number:])
                 break
             item = items[pair.test]
             if pair.test not in plain:
-                plain[pair.test] = self._run_plain(item)
+                plain[pair.test] = self._passed.run_plain(item)
             undamaged = plain[pair.test]
-            if undamaged is not None:
+            if isinstance(undamaged, str):
+                self._results.unrepeatable[item.nodeid] = undamaged
+            else:
                 self._try(item, pair, undamaged)
-        self._passed.close()
-
-    def _run_plain(self, item: pytest.Item) -> Rerun | None:
-        """Run a test once more without a fault; return None if the test is not repeatable."""
-        run = self._passed.run_plain(item)
-        if isinstance(run, str):
-            self._results.unrepeatable[item.nodeid] = run
-            return None
-        return run
 
     def _try(self, item: pytest.Item, pair: DamagePair, plain: Rerun) -> None:
         target = pair.planned
@@ -95,27 +88,17 @@ class Chaos:
         def replace(seen: WatchedReply) -> Reply:
             if (seen.asked, seen.occurrence) != (target.asked, target.occurrence) or sent:
                 return seen.reply
-            made = damaged(seen.reply, pair.fault, seen.operation, seen.transport)
-            sent.append(made or seen.reply)
-            return made or seen.reply
+            sent.append(damaged(seen.reply, pair.fault, seen.asked[0], seen.transport) or seen.reply)
+            return sent[0]
 
         run = self._passed.run_changed(item, Watch(replace, mends=True), plain)
         if run.watch.first is None:
             return  # the rerun did not make this call
         verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._passed.replies[item.nodeid][: target.number - 1]]
-        self._results.tried.append(
-            JudgedRerun(
-                test=item.nodeid,
-                reply=target.number,
-                fault=pair.fault,
-                verdict=verdict.word,
-                why=why,
-                came=DAMAGES[pair.fault].sentence,
-                script=masked(script_of(before, sent[0]), set()),
-                asleep=max(0.0, run.asleep - plain.asleep),
-            )
-        )
+        script, asleep = masked(script_of(before, sent[0]), set()), max(0.0, run.asleep - plain.asleep)
+        judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
+        self._results.tried.append(judged)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Send the results to the controller, or fail a strict run."""
@@ -128,9 +111,9 @@ class Chaos:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add the results of an xdist worker that ended."""
-        told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
-        if told is not None:
-            self._results.add(told)
+        results = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
+        if results is not None:
+            self._results.add(results)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the results of the reruns."""

@@ -1,4 +1,4 @@
-"""Damage: faults as they occur on a bad day, under the names of faults and cases, and replies with such a fault."""
+"""The faults that `--converse-chaos` adds to replies: each has a name, a sentence, and a function that adds it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from typing import Final
 from converse_harness import faults, reply
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import Fault, Transport
-from converse_harness.literals import StreamException
+from converse_harness.faults.model import Transport
+from converse_harness.plugin.lines import SOCKETS
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
-SOCKETS: Final[tuple[Transport, ...]] = ("server", "asgi")
-"""The transports that do not reveal the client's read timeout."""
-
 PATIENCE: Final = 5.0
-"""How many seconds an answer over a socket stalls. A client that still waits then counts as hung."""
+"""The number of seconds for which an answer over a socket stalls. A client that waits for its end counts as hung."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A fault as on a bad day: its name, a sentence that describes it, and the function that adds it to a reply.
+    """A fault of a reply: its name, a sentence that describes it, and a function that returns the reply with the fault.
 
-    The answers of these `operations` can have the fault. `ignorable`: a client may continue as if nothing were wrong.
+    `operations` are the operations whose answers can have the fault. `ignorable` is true if a client may continue as if
+    there were no fault.
     """
 
     name: str
@@ -38,18 +36,10 @@ class Damage:
 _STREAM: Final = ("ConverseStream",)
 
 
-def _broken(fault: Fault) -> Callable[[Reply], Reply]:
-    return lambda answer: answer.broken(fault)
-
-
-def _in_middle(exception: StreamException) -> Callable[[Reply], Reply]:
-    return lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, exception)
-
-
 def _breach(name: str, sentence: str) -> Damage:
     fault = faults.FAULTS[name]
     operations = _STREAM if fault.on_body is None else SCRIPTED
-    return Damage(name, sentence, _broken(fault), operations, name in MAY_BE_IGNORED)
+    return Damage(name, sentence, lambda answer: answer.broken(fault), operations, name in MAY_BE_IGNORED)
 
 
 MAY_BE_IGNORED: Final = frozenset(
@@ -81,7 +71,7 @@ _USUAL: Final = (
     Damage(
         "model_stream_error",
         "a modelStreamErrorException came in the middle of the stream",
-        _in_middle("modelStreamErrorException"),
+        lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, "modelStreamErrorException"),
         _STREAM,
     ),
     _breach("stall", "nothing more came from the middle of the answer on"),
@@ -103,7 +93,7 @@ DAMAGES: Final[Mapping[str, Damage]] = {
         if name not in USUAL
     },
 }
-"""Every fault that can be named."""
+"""Maps the names that the option `--converse-chaos` accepts to their faults."""
 
 
 def is_sound(answer: Reply) -> bool:
@@ -118,24 +108,25 @@ def damaged(answer: Reply, name: str, operation: str, transport: Transport | Non
     if operation not in damage.operations or not is_sound(answer):
         return None
     try:
-        if name == "stall" and transport in SOCKETS:
-            made = answer.broken(faults.stall.lasting(PATIENCE))
-        else:
-            made = damage.make(answer)
-        made.check_sendable(transport)
+        stalls = name == "stall" and transport in SOCKETS
+        changed = answer.broken(faults.stall.lasting(PATIENCE)) if stalls else damage.make(answer)
+        changed.check_sendable(transport)
     except ReplyError:
         return None
-    return made
+    return changed
 
 
 def kind_of(answer: Reply) -> str:
-    """Return the kind of a reply: the kind of its first block that is not text, for example "tool_use", or "text"."""
+    """Return the kind of the first block of a reply that is not text, for example "toolUse".
+
+    Return "text" if there is no such block, and "error" if the reply has no blocks.
+    """
     match answer.body:
         case MessageBody(content):
-            kinds = [next(iter(block), "text") for block in content]
+            blocks = [*content]
         case EventsBody(events):
-            starts = [each["contentBlockStart"]["start"] for each in events if "contentBlockStart" in each]
-            kinds = [next(iter(start), "text") for start in starts]
+            blocks = [each["contentBlockStart"]["start"] for each in events if "contentBlockStart" in each]
         case _:
-            kinds = ["error"]
+            return "error"
+    kinds = [next(iter(block), "text") for block in blocks]
     return next((kind for kind in kinds if kind != "text"), "text")

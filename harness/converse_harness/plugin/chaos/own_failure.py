@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
@@ -93,12 +92,11 @@ def names_an_error(error: BaseException, line: tuple[str, int]) -> bool:
 
     An example is `assert 'failed: ThrottlingException' == 'Hi'`: the code under test returned an error as its result.
     """
-    source = _source_of(*line).lower()
-    return any(word.lower() not in source for word in _ERROR_WORDS.findall(_values(error)))
-
-
-def _values(error: BaseException) -> str:
-    return str(error) if isinstance(error, AssertionError) else ""
+    if not isinstance(error, AssertionError):
+        return False
+    statement = _statement(*line)
+    source = "" if statement is None else ast.unparse(statement).lower()
+    return any(word.lower() not in source for word in _ERROR_WORDS.findall(str(error)))
 
 
 def _statement(file: str, line: int) -> ast.stmt | None:
@@ -106,21 +104,10 @@ def _statement(file: str, line: int) -> ast.stmt | None:
     return max(found, key=lambda node: node.lineno, default=None)
 
 
-def _source_of(file: str, line: int) -> str:
-    statement = _statement(file, line)
-    return "" if statement is None else ast.unparse(statement)
-
-
 @cache
-def _statements(file: str) -> tuple[ast.stmt, ...]:
-    return tuple(_walked(file))
-
-
-def _walked(file: str) -> Iterator[ast.stmt]:
+def _statements(file: str) -> list[ast.stmt]:
     try:
         module = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return
-    for node in ast.walk(module):
-        if isinstance(node, ast.stmt):
-            yield node
+        return []
+    return [node for node in ast.walk(module) if isinstance(node, ast.stmt)]

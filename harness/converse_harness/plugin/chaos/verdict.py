@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 
+from converse_harness.endpoint.call import Call
 from converse_harness.errors import CallError
-from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE, SOCKETS
+from converse_harness.plugin.chaos.damage import DAMAGES, PATIENCE
 from converse_harness.plugin.chaos.own_failure import names_an_error, own_line, reads_calls, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from converse_harness.endpoint.call import Call
-    from converse_harness.plugin.rerun import Rerun
+from converse_harness.plugin.lines import SOCKETS
+from converse_harness.plugin.rerun import Rerun
 
 
 class Survival(Enum):
@@ -45,8 +42,8 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
 
     `plain` is the rerun of the same test without damage.
     """
-    if hangs(run):
-        return Survival.HUNG, _waited(run)
+    if hung := _hung(run):
+        return Survival.HUNG, hung
     logged = any(line not in plain.logs for line in run.logs) or _told_the_model(plain, run)
     again = run.watch.asked_again > 0
     if run.error is None:
@@ -63,7 +60,7 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     function = str(getattr(item, "originalname", item.name))
     line = None if isinstance(error, CallError) else own_line(error, item.path, function)
     if line is None:
-        return Survival.RAISED, _named(error)
+        return Survival.RAISED, "pytest.fail" if isinstance(error, pytest.fail.Exception) else type(error).__name__
     if again and reads_calls(line):
         return Survival.COUNTED, "only a line that counts or reads calls failed"
     if logged or names_an_error(error, line):
@@ -71,29 +68,25 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     return Survival.WRONG_ANSWER, "no error was raised; only the test's own assertion saw it"
 
 
-def _waited(run: Rerun) -> str:
+def _hung(run: Rerun) -> str:
+    """Return the reason why the tested code would wait for ever; "" if it would end.
+
+    Code that waited for a stalled answer until PATIENCE was over, or without a read timeout, would wait for ever.
+    """
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
     first = run.watch.first
-    if first is not None and first.transport in SOCKETS:
-        return f"the client still waited after {PATIENCE:.0f} s"
-    return "the client has no read timeout"
-
-
-def hangs(run: Rerun) -> bool:
-    """Whether the tested code would wait for ever: it was stopped, or waits for a stalled answer without a limit."""
-    first = run.watch.first
-    if run.stopped or first is None:
-        return run.stopped
+    if first is None:
+        return ""
     taken = first.call.answered.taken
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
     stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
-    waited = _longest_pause(taken.times) >= PATIENCE * 0.9  # two clocks may differ slightly
-    return taken.endless or (stalls and sent_slowly and waited)
-
-
-def _longest_pause(moments: Iterable[float]) -> float:
-    return max((later - earlier for earlier, later in pairwise(moments)), default=0.0)
+    pauses = (later - earlier for earlier, later in pairwise(taken.times))
+    waited = max(pauses, default=0.0) >= PATIENCE * 0.9  # two clocks may differ slightly
+    if not (taken.endless or (stalls and sent_slowly and waited)):
+        return ""
+    on_socket = f"the client still waited after {PATIENCE:.0f} s"
+    return on_socket if first.transport in SOCKETS else "the client has no read timeout"
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
@@ -104,9 +97,3 @@ def _told_the_model(plain: Rerun, run: Rerun) -> bool:
 
 def _has_tool_error(calls: Iterable[Call]) -> bool:
     return any(result.get("status") == "error" for call in calls for result in call.tool_results)
-
-
-def _named(error: BaseException) -> str:
-    if isinstance(error, pytest.fail.Exception):
-        return "pytest.fail"
-    return type(error).__name__
