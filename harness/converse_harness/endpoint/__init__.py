@@ -1,4 +1,4 @@
-"""The Endpoint answers each request with one response, without I/O. It uses the script, the rules and the handlers."""
+"""The Endpoint answers each request with one response, without I/O: from the script, or as the rules require."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, note
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.blame import in_short
 from converse_harness.endpoint.cache import PromptCache
-from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
+from converse_harness.endpoint.call import SCRIPTED, Answered, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.control_plane import ANSWERS, known_answer
@@ -27,12 +27,7 @@ from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Script, Slot
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.endpoint.usage import count_tokens
-from converse_harness.errors import (
-    ChangedHistory,
-    ConverseHarnessError,
-    DamagedData,
-    ReplyError,
-)
+from converse_harness.errors import ChangedHistory, ConverseHarnessError, DamagedData, ReplyError
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
@@ -50,15 +45,15 @@ _SOCKETS: Final = ("server", "asgi")
 """The transports that push chunks to the client."""
 
 _REPLACED: Final = "again"
-"""The `place` of each reply that a Replacing returned."""
+"""The `Slot.place` of each reply that a Replacing returned."""
 
 _TIME_TO_LEAVE: Final = 1.0
-"""The seconds that a socket client has to disconnect at the point at which the recorded client disconnected."""
+"""The seconds that a socket client has to disconnect after the last chunk of a partial recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call in progress. The transport sends the `response` and then calls `ended`."""
+    """One call in progress. The transport sends the `response`, and then calls the method `ended`."""
 
     call: Call
     response: HttpResponse
@@ -69,7 +64,7 @@ class Exchange:
     """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Store the outcome of the answer in the call; only the first outcome counts."""
+        """Store the outcome of the answer in the call. If an outcome is already stored, do nothing."""
         if self.call.answered.outcome == "still running":
             self.call.answered.outcome = outcome
             if self.on_ended is not None:
@@ -124,14 +119,16 @@ class Endpoint:
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
         self.expected: list[ExpectedRefusal] = []
-        """The open blocks of `Fake.refuses`."""
+        """The blocks of `Fake.refuses` in which the test is now, the outermost first."""
         self.blocks: list[ExpectedRefusal] = []
-        """All blocks that `Fake.refuses` made."""
+        """All blocks that `Fake.refuses` has returned, entered or not."""
         self.asked: RuleRequest | None = None
         """The latest request that was checked against the rules."""
         self.transport: Transport | None = transport
         self.replacing: Replacing | None = None
-        """Replaces replies while a test runs a second time. In the first run, None or only an observer.
+        """The object that replaces replies while a test runs a second time; None if there is no such object.
+
+        In a first run, it may be an object that only observes.
         """
         self.on_ended: Callable[[Call], None] | None = None
         """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
@@ -145,7 +142,7 @@ class Endpoint:
         return self.answer(call, self.choose(call))
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
-        """Parse a request into a Call, and append the Call to `calls`."""
+        """Parse a request, append the resulting Call to `calls`, and return it."""
         found = operations.find(request.method, request.target, bedrock.SERVICE)
         if found is None and (operation is None or operation in ANSWERS):
             found = operations.control_route(request)
@@ -157,8 +154,7 @@ class Endpoint:
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self.received, name, shown, path_params, body, malformed, stands_for=model)
-        call.answered.cache = cache_use
+        call = Call(self.received, name, shown, path_params, body, malformed, model, Answered(cache_use, _as_html))
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:
@@ -184,28 +180,22 @@ class Endpoint:
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
         refused = refusal is not None and self.rules != "warn"
-        if self.replacing is None:
-            slot = self.script.choose(call, refused=refused)
-        else:
-            slot = self._chosen_again(self.replacing, call, refused=refused)
+        replacing = self.replacing if call.operation in SCRIPTED else None
+        again = None if replacing is None or refused else replacing.again(call)
+        slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
+        if replacing is not None and slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
+            slot = Slot(beyond, _REPLACED, None)
         # A call with a recorded reply gets no notes, because Bedrock accepted the recorded request.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
 
-    def _chosen_again(self, replacing: Replacing, call: Call, *, refused: bool) -> Slot | None:
-        """Return the slot that answers a call while the test runs a second time."""
-        if call.operation not in SCRIPTED:
-            return self.script.choose(call, refused=refused)
-        again = None if refused else replacing.again(call)
-        slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
-        if slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
-            return Slot(beyond, _REPLACED, None)
-        return slot
-
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
-        """Return a note for each change to an earlier answer; with history="fail", add one error to `problems`."""
+        """Return a note for each change to an earlier answer.
+
+        With history="fail", add one error about all changes to `problems`, and return no notes.
+        """
         changes = [*self.conversation.changes(call)]
         texts = [changed_answer(call, each) for each in changes]
         if changes and self.history == "fail":
@@ -260,7 +250,11 @@ class Endpoint:
             return self._scripted(call, slot)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            self._note_refusal(call, refusal)
+            if not is_expected(self.expected, call, refusal):
+                problem = failure_texts.refused_request(call, refusal)
+                self.problems.append(problem)
+                for block in self.expected:
+                    block.misses(call, refusal, problem)
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
                 return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
@@ -278,7 +272,11 @@ class Endpoint:
             response = output_response(call.operation or "", output.members, self._request_id(call))
             call.answered.output = output
             return response
-        reply = _computed(result, slot)
+        reply: object = result
+        if not isinstance(reply, Reply):
+            raise ReplyError(
+                f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
+            )
         refusal = call.answered.refusal
         if refusal is not None and isinstance(reply.body, ErrorBody):  # a recorded refusal: its message counts
             message = str(reply.body.members.get("message", ""))
@@ -308,14 +306,6 @@ class Endpoint:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
         known = known_answer(call, self.models)
         return None if known is None else output_response(call.operation or "", known, self._request_id(call))
-
-    def _note_refusal(self, call: Call, refusal: Refusal) -> None:
-        """Add a refusal to `problems`, unless a block of the test expects it."""
-        if not is_expected(self.expected, call, refusal):
-            problem = failure_texts.refused_request(call, refusal)
-            self.problems.append(problem)
-            for block in self.expected:
-                block.misses(call, refusal, problem)
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
         reply.check_sendable(self.transport)
@@ -348,19 +338,17 @@ class Endpoint:
                 responder.check_sendable(self.transport)
 
 
-def _computed(result: object, slot: Slot) -> Reply:
-    if isinstance(result, Reply):
-        return result
-    raise ReplyError(
-        f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
-    )
+def _as_html(call: Call) -> str:
+    from converse_harness.endpoint.viewing import notebook_view  # only notebooks need the viewer
+
+    return notebook_view(call)
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """Return the JSON object of the request and None, or {} and the message of a SerializationException.
+    """Return the JSON object of a request, and None. For a wrong body, return {} and the text of the error.
 
-    The wording of the message is ours, because no recording contains Bedrock's wording. For an operation that is not
-    scripted, a body that is not a JSON object is accepted and counts as {}.
+    The error is Bedrock's SerializationException. Its text is ours, because no recording contains Bedrock's text. For
+    an operation that a script cannot answer, a body that is not a JSON object is accepted and counts as {}.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

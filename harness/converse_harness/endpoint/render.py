@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from hashlib import shake_256
 from math import inf
@@ -26,14 +26,7 @@ from converse_harness.faults.model import Change, FaultPlacement
 from converse_harness.faults.order import rearranged
 from converse_harness.faults.response import ResponseFault
 from converse_harness.literals import StopReason
-from converse_harness.reply.body import (
-    METADATA,
-    UNNAMED_TOOL_USE,
-    BareBody,
-    ErrorBody,
-    EventsBody,
-    MessageBody,
-)
+from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import OPTIONS, assemble
 from converse_harness.stream.assemble import Response as Assembled
@@ -50,8 +43,6 @@ In AWS's model, only operations with a stream have ModelStreamErrorException. Bo
 """
 
 _CACHE_SIZE: Final = 64
-
-_OK: Final = 200
 
 _UUID_VARIANTS: Final = "89ab" * 4
 """The digits that mark the variant of a UUID (RFC 9562), one for each value of a hexadecimal digit of a hash."""
@@ -141,7 +132,7 @@ class Renderer:
                 occasion.call.answered.response = _assembled(reply, occasion, ())
         for placement, change in changes:
             response = response if change is None else change(response, placement)
-        if prompt is not None and response.status == _OK and response.failure is None:
+        if prompt is not None and response.status == 200 and response.failure is None:
             self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
         return response
 
@@ -327,18 +318,18 @@ def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
         return _failed(events[-1], occasion, _pauses(reply, len(events)))
     answer = _assembled(reply, occasion, events)
     occasion.call.answered.response = answer
-    members = {
-        "output": {"message": answer.message},
-        "stopReason": answer.stop_reason,
-        "usage": answer.usage,
-        "metrics": answer.metrics,
-        "trace": answer.trace and guardrails.in_json(answer.trace),
-        "additionalModelResponseFields": answer.additional,
-        "performanceConfig": answer.performance_config,
-        "serviceTier": answer.service_tier,
-    }
-    body = bedrock.to_json("ConverseResponse", {name: value for name, value in members.items() if value is not None})
-    return json_response(body.encode(), occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
+    members = in_aws_form(answer)
+    if answer.trace:
+        members["trace"] = guardrails.in_json(answer.trace)
+    body = bedrock.to_json("ConverseResponse", members).encode()
+    return json_response(body, occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
+
+
+def in_aws_form(answer: Assembled) -> dict[str, Any]:
+    """Return an assembled answer as the members of AWS's ConverseResponse."""
+    message, *others = (getattr(answer, each.name) for each in fields(answer))
+    given = zip(("stopReason", *OPTIONS), others, strict=True)
+    return {"output": {"message": message}, **{name: value for name, value in given if value is not None}}
 
 
 def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], ...]) -> Assembled:
