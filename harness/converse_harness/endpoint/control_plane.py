@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from converse_harness.bedrock.listed import ListedModel, listed_model, listed_models, provider_of
+from converse_harness.bedrock.listed import listed_model, listed_models, provider_of
 from converse_harness.bedrock.models import bare, standing, stands_for
 from converse_harness.endpoint.call import Call
 
@@ -33,7 +33,6 @@ def known_answer(call: Call, models: Mapping[str, str]) -> Output | None:
 
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
     """List the models with known whole ids that support Converse and have not reached the end of their life."""
-    del models
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
         return None
@@ -99,19 +98,15 @@ def _get_model(call: Call, models: Mapping[str, str]) -> Output | None:
 def _described(model_id: str, name: str) -> dict[str, Any]:
     """Return the known facts about a model as members of the output. `name` is used if the model is not listed."""
     listed = listed_model(model_id)
-    return {
+    described = {
         "modelArn": _model_arn(model_id, _REGION),
         "modelId": model_id,
         "modelName": name if listed is None else listed.name,
         "providerName": provider_of(model_id),
-        **_asked_how(listed),
     }
-
-
-def _asked_how(listed: ListedModel | None) -> Mapping[str, Any]:
     if listed is None:
-        return {}
-    return {"outputModalities": ["TEXT"], "inferenceTypesSupported": [*listed.inference]}
+        return described
+    return {**described, "outputModalities": ["TEXT"], "inferenceTypesSupported": [*listed.inference]}
 
 
 def _model_arn(model_id: str, region: str) -> str:

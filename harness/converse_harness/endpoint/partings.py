@@ -16,8 +16,8 @@ from typing import Any, Final, cast
 
 from converse_harness.endpoint.cache import PromptUse
 from converse_harness.endpoint.call import Parting
-from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
+from converse_harness.secrets import common_length
 
 _SHOWN: Final = 64
 """Messages show at most this number of characters of the old value, and of the new value."""
