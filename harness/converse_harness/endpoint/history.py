@@ -80,6 +80,21 @@ class AssistantTurn(NamedTuple):
         """The blocks of all messages of the turn."""
         return [block for message in self.messages for block in content_of(message)]
 
+    @property
+    def uses(self) -> Mapping[str, Block]:
+        """The ToolUseBlocks of the turn by id."""
+        return uses_of(self.blocks)
+
+    @property
+    def texts(self) -> list[str]:
+        """The stripped texts of the turn; blank texts are left out."""
+        return texts_of(self.blocks)
+
+    def has_uses_of(self, answer: GivenAnswer) -> bool:
+        """Whether the turn contains all tool uses of an answer; their ids may differ."""
+        sent = [*self.uses.values()]
+        return all(any(_is_same_use(use, each) for each in sent) for use in answer.uses.values())
+
 
 @dataclass(frozen=True)
 class SentHistory:
@@ -102,12 +117,12 @@ class SentHistory:
     @cached_property
     def uses(self) -> Mapping[str, Block]:
         """The assistant's ToolUseBlocks by id."""
-        return uses_of(block for turn in self.turns for block in turn.blocks)
+        return {use_id: use for turn in self.turns for use_id, use in turn.uses.items()}
 
     @cached_property
     def texts(self) -> str:
         """All texts of the assistant joined, without any white space."""
-        return squeezed("".join(text for turn in self.turns for text in texts_of(turn.blocks)))
+        return squeezed("".join(text for turn in self.turns for text in turn.texts))
 
     @cached_property
     def results(self) -> Collection[str]:
@@ -122,7 +137,18 @@ class SentHistory:
 
     def _results(self, start: int, end: int) -> list[str]:
         blocks = [block for message in self.messages[start:end] for block in content_of(message)]
-        return [str(result.get("toolUseId")) for result in members(blocks, "toolResult")]
+        return [str(result.get("toolUseId")) for result in _members(blocks, "toolResult")]
+
+    def begins_with(self, call: Call, start: int) -> bool:
+        """Whether the messages before index `start` are exactly the messages of an earlier call."""
+        earlier = call.body.get("messages", ())
+        return len(earlier) == start and all(map(_is_same_message, earlier, self.messages))
+
+    def follows(self, call: Call, start: int) -> bool:
+        """Whether the message before index `start` equals the last user message of an earlier call."""
+        latest_first = reversed(call.body.get("messages", ()))
+        last = next((message for message in latest_first if message.get("role") != "assistant"), None)
+        return last is not None and start > 0 and _is_same_message(last, self.messages[start - 1])
 
     @property
     def of_claude(self) -> bool:
@@ -170,7 +196,7 @@ class TurnReader:
             for use_id, use in uses_of(content_of(message)).items()
             if use_id not in self.given
         }
-        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # this turn's use has priority
+        uses = {**self.history.uses, **self.turn.uses}  # this turn's use has priority
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:
@@ -200,7 +226,7 @@ class TurnReader:
         """
         if use_id in self.history.results:
             return None
-        return next((other for other, each in added.items() if same_use(use, each)), None)
+        return next((other for other, each in added.items() if _is_same_use(use, each)), None)
 
     def _is_ours(self, message: Message) -> bool:
         """Whether a message of the turn contains a part of the answer, or is the only message of the turn."""
@@ -213,7 +239,7 @@ class TurnReader:
     # Texts
 
     def _changed_texts(self) -> Iterator[HistoryChange]:
-        sent = texts_of(self.turn.blocks)
+        sent = self.turn.texts
         words = sorted((word for each in (self.answer, *self.others) for word in each.words), key=len, reverse=True)
         left = [text for text in sent if not any(word in text for word in words)]
         lacking: list[str] = []
@@ -277,14 +303,14 @@ def content_of(message: Message) -> Sequence[Block]:
     return cast("Sequence[Block]", message.get("content", ()))
 
 
-def members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
+def _members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
     """Return the values of all blocks of one kind."""
     return (block[kind] for block in blocks if kind in block)
 
 
 def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
     """Return the ToolUseBlocks among some blocks, by id."""
-    return {str(use.get("toolUseId")): use for use in members(blocks, "toolUse")}
+    return {str(use.get("toolUseId")): use for use in _members(blocks, "toolUse")}
 
 
 def texts_of(blocks: Iterable[Block]) -> list[str]:
@@ -295,7 +321,7 @@ def texts_of(blocks: Iterable[Block]) -> list[str]:
 def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
     """Return the reasoning blocks among some blocks, without blank ones."""
     found: list[GivenThought] = []
-    for reasoning in members(blocks, "reasoningContent"):
+    for reasoning in _members(blocks, "reasoningContent"):
         said: Mapping[str, Any] = reasoning.get("reasoningText", {})
         redacted: str | bytes = reasoning.get("redactedContent", "")
         shown = b64encode(redacted).decode() if isinstance(redacted, bytes) else redacted
@@ -308,7 +334,16 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def same_use(one: Block, other: Block) -> bool:
+def _is_same_message(one: Message, other: Message) -> bool:
+    """Whether two messages are equal without their cachePoints, because clients move cachePoints between requests."""
+    return one == other or (one.get("role") == other.get("role") and _without_points(one) == _without_points(other))
+
+
+def _without_points(message: Message) -> list[Block]:
+    return [block for block in content_of(message) if "cachePoint" not in block]
+
+
+def _is_same_use(one: Block, other: Block) -> bool:
     """Whether two tool uses have the same name and input; their ids may differ."""
     return one.get("name") == other.get("name") and one.get("input") == other.get("input")
 
