@@ -101,13 +101,13 @@ class PromptCache:
         """Compute the tokens that a call reads and writes; None if the request or the model uses no cache."""
         known = standing(call.stands_for).model
         caching = None if known is None else known.caching
-        if caching is None or call.operation not in SCRIPTED:
+        if known is None or caching is None or call.operation not in SCRIPTED:
             return None
         implicit = not has_cache_point(call)
         if implicit and not caching.implicit:
             return None
         self.settle()
-        prompt = prompt_of(call.body, call.model_id, known)
+        prompt = prompt_of(call.body, call.model_id, known, caching)
         if self.minimum is not None:
             caching = replace(caching, minimum=self.minimum)
         rest = max(1, prompt.tokens[-1])

@@ -20,7 +20,6 @@ from converse_harness.json_values import object_of
 ALL: Final = "all"
 """The name for all targets: the newest model of each line in the table of models."""
 
-
 _OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
 """The rules that read additional model request fields."""
 
@@ -83,11 +82,8 @@ class RehearsalTarget(NamedTuple):
             return []
         if self.of_all:
             level = "default"  # the strict level refuses the target's incomplete model id
-        return [
-            each
-            for each in refusals_of(asked.of_model(self.model, self.stands_for), level)
-            if each.rule.name not in but
-        ]
+        found = refusals_of(asked.of_model(self.model, self.stands_for), level)
+        return [each for each in found if each.rule.name not in but]
 
     def unjudged_fields(self, asked: RuleRequest) -> list[str]:
         """Return the names of the request's additional model request fields that no rule for this model reads.
@@ -160,8 +156,7 @@ def unknown_target(target: RehearsalTarget) -> str:
 def own_rules(asked: RuleRequest) -> frozenset[str]:
     """Return the names of the rules that refuse a request with its own model id.
 
-    For a recorded request this may happen
-    although Bedrock accepted it; such a rule must then be ignored.
+    If Bedrock accepted the request when it was recorded, such a rule is wrong about it, and must be ignored.
     """
     return frozenset(each.rule.name for each in refusals_of(asked))
 
@@ -174,7 +169,5 @@ def witness_of(rule: str) -> str:
 
 def _problem_of_id(model_id: str) -> str:
     """Return the reason why AWS's model does not allow a model id; empty for an allowed id."""
-    for violation in bedrock.validate("ConverseRequest", {"modelId": model_id, "messages": []}):
-        if "modelId" in violation.steps:
-            return f"{model_id!r} is no model id"
-    return ""
+    found = bedrock.validate("ConverseRequest", {"modelId": model_id, "messages": []})
+    return f"{model_id!r} is no model id" if any("modelId" in each.steps for each in found) else ""

@@ -146,22 +146,12 @@ class RehearsalReport:
 
     def _unjudged(self) -> str:
         """Return the sent additional model request fields that no rule for the target reads, joined by commas."""
-        names = sorted(
-            {
-                name
-                for index, target in enumerate(self.targets)
-                if target.known
-                for model_id in self.replaced(index)
-                for asked in self.asked.values()
-                if model_id in asked
-                for of, name in asked[model_id].unjudged
-                if of == index
-            }
-        )
-        if not names:
-            return ""
-        more = [f"{len(names) - _FIELDS} more"] if len(names) > _FIELDS else []
-        return f"additional model request fields ({', '.join([*names[:_FIELDS], *more])}), "
+        names: set[str] = set()
+        for index, target in enumerate(self.targets):
+            ids = self.replaced(index) if target.known else ()
+            unjudged = [asked[each].unjudged for asked in self.asked.values() for each in ids if each in asked]
+            names |= {name for pairs in unjudged for of, name in pairs if of == index}
+        return f"additional model request fields ({_first(sorted(names), _FIELDS)}), " if names else ""
 
     def _of_one(self, target: RehearsalTarget, result: _Result, *, full: bool) -> Iterator[ReportLine]:
         if not target.known:
@@ -171,7 +161,10 @@ class RehearsalReport:
         yield from self._replaced(target, result)
         rows = [row for name, calls in result.refused.items() for row in _rows(name, calls)]
         shown = rows if full else rows[:_ROWS]
-        yield from (ReportLine(f"  {line}") for line in _aligned(shown))
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        for row in shown:
+            line = "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True))
+            yield ReportLine(f"  {line.rstrip()}")
         if len(rows) > len(shown):
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
@@ -184,9 +177,7 @@ class RehearsalReport:
         text = f"{accepted} of {_counted(result.tests, self.unit)} would be accepted"
         if target.of_all:
             tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
-            rules = ", ".join(
-                f"{rule} ({count})" for rule, count in sorted(tests.items(), key=lambda each: (-each[1], each[0]))
-            )
+            rules = ", ".join(f"{rule} ({count})" for rule, count in _most_first(tests).items())
             text += f"   {rules}" if rules else ""
         return ReportLine(f"{title}{text}", accepted=not result.refused)
 
@@ -215,8 +206,7 @@ class RehearsalReport:
         for name, asked in sorted(self.asked.items()):  # the workers of xdist report in any order
             of_ids = [asked[each] for each in ids if each in asked]
             tests += bool(of_ids)
-            calls = [call for each in of_ids for call in each.refused if call.target == index]
-            if calls:
+            if calls := [call for each in of_ids for call in each.refused if call.target == index]:
                 refused[name] = calls
         return _Result(ids, tests, refused)
 
@@ -226,11 +216,14 @@ class RehearsalReport:
         The targets were matched earlier, before secrets in the ids were masked.
         """
         counts: Counter[str] = Counter()
-        for asked in self.asked.values():
-            counts.update(
-                {name: each.requests for name, each in asked.items() if index is None or index in each.targets}
-            )
-        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+        for name, asked in (item for each in self.asked.values() for item in each.items()):
+            if index is None or index in asked.targets:
+                counts[name] += asked.requests
+        return _most_first(counts)
+
+
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
 def _counted(count: int, noun: str) -> str:
@@ -239,8 +232,12 @@ def _counted(count: int, noun: str) -> str:
 
 def _listed(ids: Mapping[str, int]) -> str:
     """Return the first model ids with their numbers of requests, and the number of further ids, as text."""
-    shown = [f"{name} ({_counted(count, 'request')})" for name, count in [*ids.items()][:_IDS]]
-    return ", ".join([*shown, *([f"{len(ids) - _IDS} more"] if len(ids) > _IDS else [])])
+    return _first([f"{name} ({_counted(count, 'request')})" for name, count in ids.items()], _IDS)
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    """Join the first `most` texts by commas. If there are further texts, add their number."""
+    return ", ".join([*texts[:most], *([f"{len(texts) - most} more"] if len(texts) > most else [])])
 
 
 def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
@@ -258,12 +255,6 @@ def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
 def _short(message: str) -> str:
     words = " ".join(message.removeprefix(MODEL).split())
     return words if len(words) <= _MESSAGE else f"{words[:_MESSAGE].rstrip()}..."
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _witnesses(rules: Mapping[str, str]) -> Iterable[ReportLine]:
