@@ -13,7 +13,7 @@ from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, note
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.blame import in_short
 from converse_harness.endpoint.cache import PromptCache
-from converse_harness.endpoint.call import SCRIPTED, Answered, Call, CallOutcome
+from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
 from converse_harness.endpoint.control_plane import ANSWERS, known_answer
@@ -154,7 +154,7 @@ class Endpoint:
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self.received, name, shown, path_params, body, malformed, model, Answered(cache_use, _as_html))
+        call = Call(self.received, name, shown, path_params, body, malformed, model, cache_use, _as_html)
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:

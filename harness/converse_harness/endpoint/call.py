@@ -71,10 +71,6 @@ class CacheUse(NamedTuple):
 class Answered:
     """The answer to a Call. The Endpoint and the transport set its fields while the answer is made and sent."""
 
-    cache: Callable[[Call], CacheUse]
-    """The function that computes the value of `Call.cache`."""
-    html: Callable[[Call], str]
-    """The function that makes the HTML of a Call for a notebook."""
     status: int = 0
     reply: Reply | None = None
     output: OperationOutput | None = None
@@ -147,7 +143,11 @@ class Call:
     body: Mapping[str, Any]
     malformed: str | None
     stands_for: str
-    answered: Answered
+    _cache_use: Callable[[Call], CacheUse]
+    """The function that computes the value of `cache`."""
+    _html: Callable[[Call], str]
+    """The function that makes the HTML for a notebook."""
+    answered: Answered = field(default_factory=Answered)
 
     @property
     def model_id(self) -> str:
@@ -270,7 +270,7 @@ class Call:
 
         For a recorded answer, these are the numbers in its usage.
         """
-        return self.answered.cache(self)
+        return self._cache_use(self)
 
     @property
     def parent(self) -> Call | None:
@@ -344,7 +344,7 @@ class Call:
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook, with secrets masked: the whole request, and the answer with its times."""
-        return self.answered.html(self)
+        return self._html(self)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

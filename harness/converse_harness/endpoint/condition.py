@@ -15,7 +15,7 @@ from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.outputs import ANSWERED, check_operation
 from converse_harness.errors import Advice, ReplyError
-from converse_harness.reply.body import ErrorBody, shorten
+from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
 from converse_harness.user_lines import UserLine, calling_line
 
@@ -28,7 +28,7 @@ class Searched(Protocol):
     """A compiled pattern, of `re` or of another engine; the search of another engine may be slow."""
 
     def search(self, text: str, /) -> object:
-        """Return a match or None. Raises CallError if the search gives up."""
+        """Return a match; None if the text has none. Raises CallError if the search takes too long."""
         ...
 
 
@@ -54,7 +54,8 @@ _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 class Named:
     """An operation with its own kind of answer. A reply answers the operation only if the script names the operation.
 
-    `answers` returns whether a reply can answer the operation; `otherwise` is the advice if the reply cannot.
+    The function `answers` returns true for each reply that can answer the operation. `otherwise` is the advice about
+    other replies.
     """
 
     answers: Callable[[Reply], bool]
@@ -63,7 +64,7 @@ class Named:
 
 NAMED: Final[Mapping[str, Named]] = {
     "CountTokens": Named(
-        lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
+        operations.is_failure,
         Advice(
             "only an error before the stream or a connection failure can, reply.throttled() for instance. For a "
             'number of your own give the output: {"inputTokens": 42}.',
@@ -91,11 +92,11 @@ _OTHERS: Final = Named(
         NAMED["CountTokens"].otherwise.json,
     ),
 )
-"""The operations without a default answer."""
+"""The row for each operation that is not in NAMED."""
 
 
 def is_async(function: object) -> bool:
-    """Whether a function or another callable is async, so that its result would have to be awaited."""
+    """Whether a callable is async, so that its result would have to be awaited."""
     called = getattr(function, "__call__", None)  # noqa: B004 - the method itself, not whether there is one
     return any(map(iscoroutinefunction, (function, called))) or any(map(isasyncgenfunction, (function, called)))
 
@@ -112,7 +113,7 @@ def check_answer(operation: str | None, reply: Reply) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A condition on a call; every given part must hold.
+    """A condition on a call. Each field except None is a part of the condition, and every part must hold.
 
     `turn` counts the model's answers in the conversation from 1: a call whose messages contain no answer is turn 1.
     """
@@ -184,9 +185,9 @@ class Condition:
         return found
 
     def _glob_advice(self, name: str, value: object) -> str:
-        """Advice for a glob that nearly matches (a part of the text, or with other capitals); empty for all others.
+        """Return advice for a glob that nearly matches: it is a part of the text, or differs only in its capitals.
 
-        For an operation, the advice is to write one exact name.
+        For an operation, the advice is to write one exact name. For all other parts, return an empty text.
         """
         wanted = getattr(self, name)
         if name == "operation":

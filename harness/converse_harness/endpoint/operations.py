@@ -89,11 +89,15 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
 OPERATION: Final = "ApplyGuardrail"
 
 
+def is_failure(reply: Reply) -> bool:
+    """Whether a reply is an error before the stream or a connection failure, so that it can answer any operation."""
+    return isinstance(reply.body, ErrorBody) or reply.no_answer
+
+
 def can_apply(reply: Reply) -> bool:
     """Whether a reply can answer ApplyGuardrail: it has a guardrail trace, is an error, or is a connection failure."""
-    if isinstance(reply.body, ErrorBody) or reply.no_answer:
-        return True
-    return isinstance(reply.body, MessageBody) and bool(_trace(reply.body)) and reply.failure is None
+    has_trace = isinstance(reply.body, MessageBody) and bool(_trace(reply.body))
+    return is_failure(reply) or (has_trace and reply.failure is None)
 
 
 def applied(reply: Reply | None, call: Call) -> str:
@@ -109,20 +113,20 @@ def applied(reply: Reply | None, call: Call) -> str:
     characters = _characters(call.body.get("content"))
     coverage = {"textCharacters": {"guarded": characters, "total": characters}}
     details = rails.guardrail_details(call.path_params["guardrailIdentifier"], call.path_params["guardrailVersion"])
-    told: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     for each in assessments:
         whole = rails.measured(each, side, characters, rails.units(side, characters, *assessments), details)
         metrics = {**whole["invocationMetrics"], "guardrailCoverage": coverage}
-        told.append({**rails.detailed(whole, details), "invocationMetrics": metrics})
+        shown.append({**rails.detailed(whole, details), "invocationMetrics": metrics})
     reasons = {rails.reason(each) for each in assessments}
     reason = max(reasons, key=list(rails.REASONS.values()).index)
     intervened = reason != rails.REASONS["NONE"]
     members = {
-        "usage": told[0]["invocationMetrics"]["usage"],
+        "usage": shown[0]["invocationMetrics"]["usage"],
         "action": "GUARDRAIL_INTERVENED" if intervened else "NONE",
         "actionReason": reason,
         "outputs": [{"text": block["text"]} for block in body.content] if intervened else [],
-        "assessments": told,
+        "assessments": shown,
         "guardrailCoverage": coverage,
     }
     return bedrock.to_json(bedrock.operation(OPERATION).output_shape.name, members)
@@ -140,11 +144,11 @@ def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, A
     """
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}
-    asked, answered = [*by_input.values()], [each for some in by_output.values() for each in some]
-    for some in (answered, asked):
-        if any(map(rails.policies_in, some)):
-            return some
-    return (answered if side == "output" else asked) or [{}]
+    of_input, of_output = [*by_input.values()], [each for some in by_output.values() for each in some]
+    for assessments in (of_output, of_input):
+        if any(map(rails.policies_in, assessments)):
+            return assessments
+    return (of_output if side == "output" else of_input) or [{}]
 
 
 def _characters(content: object) -> int:

@@ -162,7 +162,7 @@ class Renderer:
         family, names = family_of(occasion.model), occasion.names
         key = (reply, family.name, names)
         known = self._frames.get(key)
-        frames = Frames(partial(_events, reply, family, names)) if known is None else known
+        frames = Frames(lambda: events_of(_runs(reply, family, names))) if known is None else known
         return StreamChunks(
             frames,
             self._encode(key, frames, _runs(reply, family, names)) if known is None else (frames,),
@@ -206,7 +206,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
-        sound = [*_events(reply, family_of(occasion.model), occasion.names)]
+        sound = [*events_of(_runs(reply, family_of(occasion.model), occasion.names))]
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
@@ -228,16 +228,11 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
-def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[str, Any]]:
-    """Yield the events of a stream except the last one, which `_last_chunk` returns."""
-    return events_of(_runs(reply, family, names))
-
-
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """Yield the events of a stream except the last one, as Runs (see `stream.chunk`). Tool uses without an id get one.
+    """Yield the events of a stream, as Runs (see `stream.chunk`), except the last event, which `_last_chunk` returns.
 
-    Events after the reply's failure are left out. If the reply has an order fault, they are kept, because the order
-    fault needs all events.
+    A tool use without an id gets an id. Events after the reply's failure are left out. If the reply has an order fault,
+    they are kept, because the order fault needs all events.
     """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.operations import is_failure
 from converse_harness.endpoint.outputs import Handler
 from converse_harness.endpoint.responders import Answering, check_answers, check_endless, check_responder, each_reply
 from converse_harness.errors import DamagedData
-from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
@@ -85,9 +85,7 @@ class Slot:
     @property
     def is_answer(self) -> bool:
         """Whether the responder may answer with an output or a message. A Reply that is an error does not."""
-        return not isinstance(self.source, Reply) or not (
-            isinstance(self.source.body, ErrorBody) or self.source.no_answer
-        )
+        return not (isinstance(self.source, Reply) and is_failure(self.source))
 
     @property
     def left(self) -> bool:
