@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from fnmatch import translate
 from inspect import isasyncgenfunction, iscoroutinefunction
 from operator import attrgetter
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.blame import blame
@@ -50,8 +50,7 @@ _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 """The parts that are patterns; if the call's value is a list, one matching item is enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """An operation with its own kind of answer. A reply answers the operation only if the script names the operation.
 
     The function `answers` returns true for each reply that can answer the operation. `otherwise` is the advice about

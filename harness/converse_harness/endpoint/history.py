@@ -12,14 +12,13 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.bedrock.models import standing
-from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.bedrock.rules.rule import Claude
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.changes import NOTHING, HistoryChange, HistoryChangeKind
+from converse_harness.json_values import is_object, member_of
 
 Block = Mapping[str, Any]
 Message = Mapping[str, Any]
-
 
 _PUNCTUATION: Final = str.maketrans(
     {
@@ -30,6 +29,7 @@ _PUNCTUATION: Final = str.maketrans(
         "\u2026": "...",
     }
 )
+"""Maps quotation marks, dashes and dots to those of ASCII. A difference only in these characters is not reported."""
 
 _COMPARED: Final = 1000
 """The similarity of two texts is computed only from this number of characters at the beginning of each text."""
@@ -153,19 +153,18 @@ class SentHistory:
     @property
     def of_claude(self) -> bool:
         """Whether the request is for a Claude model."""
-        return standing(self.call.stands_for or self.call.model_id).id in Claude()
+        return standing(self.call.stands_for).id in Claude()
 
     @cached_property
     def needs_thoughts(self) -> bool:
         """Whether the last turn must contain its reasoning, because the request sends tool results to a Claude model
         with thinking enabled.
         """
-        asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
-        return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
+        thinking = member_of(self.call.body, "additionalModelRequestFields", "thinking", "type")
+        return self.of_claude and thinking == "enabled" and bool(self.results_after(self.turns[-1]))
 
 
-@dataclass(frozen=True)
-class TurnReader:
+class TurnReader(NamedTuple):
     """Finds the changes that a turn of a request makes to an answer.
 
     `others` are the other answers in the turn. `given` are the ids of all tool uses that the fake has sent. `parts` are
@@ -215,9 +214,9 @@ class TurnReader:
         name = str(was.get("name"))
         if name != now.get("name"):
             yield self._change("history_changes_tool_name", name, name, str(now.get("name")))
-        said, sent = was.get("input"), now.get("input")
-        if isinstance(said, dict) and said != sent:
-            yield self._change("history_changes_tool_input", name, _as_json(cast("object", said)), _as_json(sent))
+        old, new = was.get("input"), now.get("input")
+        if is_object(old) and old != new:
+            yield self._change("history_changes_tool_input", name, _as_json(old), _as_json(new))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
         """Return the new id of a tool use whose id the client has changed.
@@ -252,7 +251,7 @@ class TurnReader:
         for now in left[: len(lacking)]:
             was = max(lacking, key=partial(likeness, now))
             lacking.remove(was)
-            if _in_ascii(was) != _in_ascii(now):
+            if was.translate(_PUNCTUATION) != now.translate(_PUNCTUATION):
                 yield self._change("history_changes_text", "", was, now)
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
@@ -322,10 +321,10 @@ def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
     """Return the reasoning blocks among some blocks, without blank ones."""
     found: list[GivenThought] = []
     for reasoning in _members(blocks, "reasoningContent"):
-        said: Mapping[str, Any] = reasoning.get("reasoningText", {})
+        thought: Mapping[str, Any] = reasoning.get("reasoningText", {})
         redacted: str | bytes = reasoning.get("redactedContent", "")
         shown = b64encode(redacted).decode() if isinstance(redacted, bytes) else redacted
-        found.append(GivenThought(said.get("text", "").strip(), said.get("signature", ""), shown))
+        found.append(GivenThought(thought.get("text", "").strip(), thought.get("signature", ""), shown))
     return [thought for thought in found if any(thought)]
 
 
@@ -351,11 +350,6 @@ def _is_same_use(one: Block, other: Block) -> bool:
 def likeness(one: str, other: str) -> float:
     """Return the similarity of two texts, from 0 to 1. Only the beginnings of long texts are compared."""
     return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
-
-
-def _in_ascii(text: str) -> str:
-    """Return a text with ASCII quotation marks, dashes and dots."""
-    return text.translate(_PUNCTUATION)
 
 
 def _as_json(value: object) -> str:

@@ -53,11 +53,9 @@ def labels(operation: str) -> tuple[str, ...] | None:
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # loads the large control plane only if needed
-        for _, pattern, name in _paths(service):
-            if name == operation:
-                return tuple(pattern.groupindex)
-    return None
+    services = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
+    paths = (path for service in services for path in _paths(service))  # loads the large control plane only if needed
+    return next((tuple(pattern.groupindex) for _, pattern, name in paths if name == operation), None)
 
 
 @lru_cache(maxsize=256)
@@ -78,10 +76,9 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
     for name in described.operation_names:
         http = described.operation_model(name).http
         uri = http["requestUri"].partition("?")[0]
-        parts = re.split(r"\{(\w+)(\+?)\}", uri)
-        pattern = ""
-        for text, label, greedy in zip(parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True):
-            pattern += re.escape(text) + (f"(?P<{label}>{'.+' if greedy else '[^/]+'})" if label else "")
+        # re.escape() turns the labels {name} and {name+} into \{name\} and \{name\+\}
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(uri))
+        pattern = re.sub(r"\\{(\w+)\\\+\\}", r"(?P<\1>.+)", pattern)
         paths.append((http["method"], re.compile(pattern), name))
     return tuple(paths)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -37,8 +36,7 @@ class PromptBlock(NamedTuple):
     block: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` is their number of tokens.
 
     `points` maps the number of blocks before each cachePoint to the ttl of the cachePoint. `static` is the number of
@@ -142,7 +140,7 @@ def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return those settings of a request whose change invalidates the cached messages, by path."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
     config = _config(body)
-    choice = config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None)
+    choice: object = config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None)
     thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
     return {"toolConfig.toolChoice": choice, IMAGES: image_path(body) is not None, **thinking}
 

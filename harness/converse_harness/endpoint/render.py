@@ -7,8 +7,8 @@ These values are hashes of (seed, reply, event) or estimates from the request. T
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from functools import partial
 from hashlib import shake_256
 from math import inf
@@ -51,8 +51,7 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 """A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(NamedTuple):
     """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call.
 
     `model` is the id of the model that determines how the answer is cut and which keys its usage has.
@@ -98,12 +97,16 @@ class ToolUseNames(NamedTuple):
         return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
 
 
+_FramesKey = tuple[Reply, str, ToolUseNames]
+"""The values that determine the frames of a stream: the reply, the name of the chunking family, the toolUseIds."""
+
+
 class Renderer:
     """Renders replies; caches the frames of recently rendered streams."""
 
     def __init__(self, cache: PromptCache) -> None:
         self._cache = cache
-        self._frames: dict[tuple[Reply, str, ToolUseNames], Frames] = {}
+        self._frames: dict[_FramesKey, Frames] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """Return the response to the occasion's call: a call of Converse, ConverseStream or ApplyGuardrail.
@@ -171,11 +174,19 @@ class Renderer:
             reply.pace.each,
         )
 
-    def _encode(
-        self, key: tuple[Reply, str, ToolUseNames], frames: Frames, runs: Iterable[Run]
-    ) -> Iterator[list[bytes]]:
-        """Yield the frames of a stream that is not in the cache, and add the frames to the cache at the end."""
-        yield from _encoded(runs, partial(_paddings, key[2]), frames)
+    def _encode(self, key: _FramesKey, frames: Frames, runs: Iterable[Run]) -> Iterator[list[bytes]]:
+        """Yield the frames of a stream that is not in the cache. Append them to `frames`, which is cached at the end."""
+        pads = b""
+        start = 0
+        for run in short_runs(runs):
+            end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
+            if end > len(pads):
+                pads = _paddings(key[2], end)
+            padded = pads[start:end]
+            encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
+            start = end
+            frames += encoded
+            yield encoded
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # this operation is atomic, so threads need no lock
         self._frames[key] = frames
@@ -184,21 +195,6 @@ class Renderer:
 def _paddings(names: ToolUseNames, count: int) -> bytes:
     """Return at least `count` padding lengths. For a larger `count`, the result begins with the same lengths."""
     return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
-
-
-def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list[bytes]) -> Iterator[list[bytes]]:
-    """Yield the encoded frames of the runs, and also append the frames to `frames`."""
-    pads = b""
-    start = 0
-    for run in short_runs(runs):
-        end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
-        if end > len(pads):
-            pads = paddings(end)
-        padded = pads[start:end]
-        encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
-        start = end
-        frames += encoded
-        yield encoded
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:

@@ -53,9 +53,7 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
     "seed": Allowed(_whole(), "it is a whole number."),
     "unused": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
     "unexpected": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "sleeps": Allowed(
-        lambda value: isinstance(value, bool), "it is True or False.", "it is true or false.", "it is yes or no."
-    ),
+    "sleeps": Allowed(_is_bool, "it is True or False.", "it is true or false.", "it is yes or no."),
     "rules": Allowed(_one_of(*LEVELS), f"one of {_listed(LEVELS)}."),
     "history": Allowed(_one_of(*HISTORY_LEVELS), f"one of {_listed(HISTORY_LEVELS)}."),
     "keep_calls": Allowed(
