@@ -16,7 +16,7 @@ from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer
-from converse_harness.endpoint.control_plane import ANSWERS, known_answer
+from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
 from converse_harness.endpoint.outputs import output_response
@@ -146,8 +146,7 @@ class Endpoint:
         found = operations.find(request.method, request.target, bedrock.SERVICE)
         if found is None and (operation is None or operation in ANSWERS):
             found = operations.control_route(request)
-        name = found.operation if found is not None else operation
-        path_params: Mapping[str, str] = found.path_params if found is not None else {}
+        name, path_params = found if found is not None else (operation, dict[str, str]())
         body, malformed = _parse(name, request.body)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
         self.received += 1
@@ -239,8 +238,7 @@ class Endpoint:
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
         status = _GATEWAY_STATUS.get(error) or bedrock.all_errors()[error].status
-        body = error_json(error, {"message": message})
-        return error_response(error, status, body, self._request_id(call))
+        return error_response(error, status, error_json(error, {"message": message}), self._request_id(call))
 
     def _respond(self, call: Call, slot: Slot | None) -> HttpResponse:
         if call.answered.notes:
@@ -304,7 +302,8 @@ class Endpoint:
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
-        known = known_answer(call, self.models)
+        answer = ANSWERS.get(call.operation or "")
+        known = None if answer is None else answer(call, self.models)
         return None if known is None else output_response(call.operation or "", known, self._request_id(call))
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:

@@ -224,8 +224,7 @@ class Call:
         """The number of the requested answer in its conversation: 1 plus the number of answers in the messages."""
         # The turn is needed before the first byte of every answer. Therefore the roles are read from the JSON body; its
         # conversion to `params` may be slow.
-        whole = self.operation in SCRIPTED
-        messages = self.body.get("messages", ()) if whole else self.messages
+        messages = self.body.get("messages", ()) if self.operation in SCRIPTED else self.messages
         return 1 + [*map(_ROLE, messages)].count("assistant")
 
     @property
@@ -295,8 +294,8 @@ class Call:
         passed_on = self.answered.passed_on
         if passed_on is None:
             return (*self.answered.taken.events,)
-        taken = [(chunk, at) for chunk, at in passed_on().taken if chunk.event is not None]
-        return tuple(SentEvent(event, at) for chunk, at in taken for event in (chunk.event, *chunk.more) if event)
+        events = ((event, at) for chunk, at in passed_on().taken for event in (chunk.event, *chunk.more))
+        return tuple(SentEvent(event, at) for event, at in events if event)
 
     @property
     def outcome(self) -> CallOutcome:

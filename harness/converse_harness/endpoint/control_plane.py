@@ -22,27 +22,15 @@ Output = Mapping[str, Any]
 """The members of an operation's output."""
 
 
-def known_answer(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Return the output for a call of the control plane; None if the table of models does not contain the answer.
-
-    `models` is the setting with this name; it maps ids such as ARNs to the ids of models.
-    """
-    answers = ANSWERS.get(call.operation or "")
-    return None if answers is None else answers(call, models)
-
-
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
     """List the models with known whole ids that support Converse and have not reached the end of their life."""
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
         return None
     provider, inference = _folded(asked.get("byProvider", "")), asked.get("byInferenceType")
-    rows = [
-        each
-        for each in listed_models()
-        if _folded(each.provider).startswith(provider) and (inference is None or inference in each.inference)
-    ]
-    return {"modelSummaries": [_described(each.id, each.name) for each in rows]}
+    rows = [each for each in listed_models() if inference is None or inference in each.inference]
+    shown = [_described(each.id, each.name) for each in rows if _folded(each.provider).startswith(provider)]
+    return {"modelSummaries": shown}
 
 
 def _filters(call: Call) -> Mapping[str, str]:
@@ -139,4 +127,8 @@ ANSWERS: Final[Mapping[str, Callable[[Call, Mapping[str, str]], Output | None]]]
     "GetFoundationModel": _get_model,
     "GetInferenceProfile": _get_profile,
 }
-"""Maps each operation that the table of models can answer to the function that builds its output."""
+"""Maps each operation that the table of models can answer to the function that builds its output.
+
+The function takes the call and the setting `models`, which maps ids such as ARNs to the ids of models. It returns None
+if the table of models does not contain the answer.
+"""

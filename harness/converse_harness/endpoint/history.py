@@ -188,13 +188,8 @@ class TurnReader(NamedTuple):
     # Tool uses
 
     def _changed_uses(self) -> Iterator[HistoryChange]:
-        added = {
-            use_id: use
-            for message in self.turn.messages
-            if self._is_ours(message)
-            for use_id, use in uses_of(content_of(message)).items()
-            if use_id not in self.given
-        }
+        ours = AssistantTurn(self.turn.start, [message for message in self.turn.messages if self._is_ours(message)])
+        added = {use_id: use for use_id, use in ours.uses.items() if use_id not in self.given}
         uses = {**self.history.uses, **self.turn.uses}  # this turn's use has priority
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)

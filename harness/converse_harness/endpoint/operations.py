@@ -75,9 +75,8 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
     paths: list[tuple[str, re.Pattern[str], str]] = []
     for name in described.operation_names:
         http = described.operation_model(name).http
-        uri = http["requestUri"].partition("?")[0]
         # re.escape() turns the labels {name} and {name+} into \{name\} and \{name\+\}
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(uri))
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(http["requestUri"].partition("?")[0]))
         pattern = re.sub(r"\\{(\w+)\\\+\\}", r"(?P<\1>.+)", pattern)
         paths.append((http["method"], re.compile(pattern), name))
     return tuple(paths)
@@ -107,7 +106,8 @@ def applied(reply: Reply | None, call: Call) -> str:
     body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
     assessments = _assessments(_trace(body), side)
-    characters = _characters(call.body.get("content"))
+    texts = [member_of(block, "text", "text") for block in objects_of(call.body.get("content"))]
+    characters = sum(len(text) for text in texts if isinstance(text, str))  # malformed content counts as empty
     coverage = {"textCharacters": {"guarded": characters, "total": characters}}
     details = rails.guardrail_details(call.path_params["guardrailIdentifier"], call.path_params["guardrailVersion"])
     shown: list[dict[str, Any]] = []
@@ -146,9 +146,3 @@ def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, A
         if any(map(rails.policies_in, assessments)):
             return assessments
     return (of_output if side == "output" else of_input) or [{}]
-
-
-def _characters(content: object) -> int:
-    """Return the length of the request's text in characters; malformed content counts as empty."""
-    texts = [member_of(block, "text", "text") for block in objects_of(content)]
-    return sum(len(text) for text in texts if isinstance(text, str))

@@ -84,7 +84,9 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     was, now = (dict(enumerate(given(each))).get(common) for each in (earlier, use))
     if was is None or (now is not None and was[1:] == now[1:]):
         return _of_settings(use, earlier)
-    if "reasoningContent" in was.block and was not in given(use) and _sends(use, was):
+    messages = use.call.body.get("messages", ())
+    is_dropped = "reasoningContent" in was.block and was not in given(use)  # the model does not receive the reasoning
+    if is_dropped and any(was.block in message.get("content", ()) for message in messages):
         return None
     if now is None or was.place != now.place:
         return Parting((now or was).path, None, _spelled(was.block), _NOTHING if now is None else _spelled(now.block))
@@ -94,11 +96,6 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     at = common_length(one, other)
     at -= next((back for back in range(min(at, _BEFORE) + 1) if back == at or one[at - back - 1].isspace()), 0)
     return Parting(path, at, _shown(one, at), _shown(other, at))
-
-
-def _sends(use: PromptUse, block: PromptBlock) -> bool:
-    """Whether the request's messages contain the block, even if the model does not receive the block."""
-    return any(block.block in message.get("content", ()) for message in use.call.body.get("messages", ()))
 
 
 def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:

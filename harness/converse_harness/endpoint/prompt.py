@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import Caching, Model
 from converse_harness.endpoint.call import Call
+from converse_harness.json_values import member_of
 from converse_harness.stream.chunk import weigh
 
 IMAGES: Final = "images"
@@ -87,8 +88,7 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """Return the number of tokens of the instructions that the service adds to a request with tools."""
     if known is None or "toolConfig" not in body:
         return 0
-    tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
-    return known.tools_tokens if any("cachePoint" not in tool for tool in tools) else 0
+    return known.tools_tokens if any("cachePoint" not in tool for tool in _tools(body)) else 0
 
 
 def has_cache_point(call: Call) -> bool:
@@ -111,8 +111,7 @@ def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[Prom
 
 
 def _blocks(body: Mapping[str, Any]) -> list[PromptBlock]:
-    tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
-    found = [PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool) for k, tool in enumerate(tools)]
+    found = [PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool) for k, tool in enumerate(_tools(body))]
     found += [PromptBlock(f"system[{k}]", -1, "system", block) for k, block in enumerate(body.get("system") or ())]
     messages: Sequence[Mapping[str, Any]] = body.get("messages") or ()
     for n, message in enumerate(messages):
@@ -122,8 +121,8 @@ def _blocks(body: Mapping[str, Any]) -> list[PromptBlock]:
     return found
 
 
-def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    return body.get("toolConfig") or {}
+def _tools(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return member_of(body, "toolConfig", "tools") or ()
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
@@ -139,8 +138,7 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return those settings of a request whose change invalidates the cached messages, by path."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
-    config = _config(body)
-    choice: object = config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None)
+    choice: object = member_of(body, "toolConfig", "toolChoice") or ({"auto": {}} if _tools(body) else None)
     thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
     return {"toolConfig.toolChoice": choice, IMAGES: image_path(body) is not None, **thinking}
 

@@ -109,7 +109,9 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTa
     ('*sonnet*', 'us.amazon.nova-pro-v1:0')
     """
     before, equals, after = (part.strip() for part in text.rpartition("="))
-    problem = _problem_of_id(after) if after else "no model id came"
+    found = bedrock.validate("ConverseRequest", {"modelId": after, "messages": []})
+    wrong_id = f"{after!r} is no model id" if any("modelId" in each.steps for each in found) else ""
+    problem = wrong_id if after else "no model id came"
     if problem or (equals and not before):
         raise ReplyError(
             f"{text!r}: {problem or 'no pattern came before the ='}. It is MODEL or PATTERN=MODEL; MODEL is a model "
@@ -121,16 +123,14 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTa
 
 def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) -> list[RehearsalTarget]:
     """Read targets without duplicates; `all` and `PATTERN=all` become one target per line of models."""
-    found: dict[RehearsalTarget, None] = {}
+    found: list[RehearsalTarget] = []
     for text in texts:
         before, _, after = (part.strip() for part in text.rpartition("="))
         if after == ALL:
-            found |= dict.fromkeys(
-                RehearsalTarget(before, each.example, each.example, of_all=True) for each in newest_models()
-            )
+            found += [RehearsalTarget(before, each.example, each.example, of_all=True) for each in newest_models()]
         else:
-            found[target_of(text, models)] = None
-    return [*found]
+            found.append(target_of(text, models))
+    return [*dict.fromkeys(found)]
 
 
 def newest_models() -> Iterator[Model]:
@@ -165,9 +165,3 @@ def witness_of(rule: str) -> str:
     """Return the newest observation of a rule as text; if there is none, the rule's remark."""
     found = BY_NAME[rule]
     return str(found.witnesses[-1]) if found.witnesses else found.remark
-
-
-def _problem_of_id(model_id: str) -> str:
-    """Return the reason why AWS's model does not allow a model id; empty for an allowed id."""
-    found = bedrock.validate("ConverseRequest", {"modelId": model_id, "messages": []})
-    return f"{model_id!r} is no model id" if any("modelId" in each.steps for each in found) else ""

@@ -70,10 +70,6 @@ class ReportLine(NamedTuple):
     accepted: bool | None = None
 
 
-OfTarget = Callable[[int, Collection[str]], "Iterable[ReportLine]"]
-"""A function that returns more lines about a target, given its index and the model ids that it replaces."""
-
-
 def _nothing_more(_: int, __: Collection[str]) -> Iterable[ReportLine]:
     return ()
 
@@ -91,7 +87,8 @@ class RehearsalReport:
     """The requests so far, by the name of a test or recording and by model id.
 
     `unit` is the noun for one entry ("test" or "recording"), `part` the noun for a part that may be left out. `more`
-    returns the lines that follow the lines about a target. It is called only for targets that the user has named.
+    is a function that returns the lines that follow the lines about a target. It gets the index of the target and the
+    model ids that the target replaces. It is called only for targets that the user has named.
     """
 
     targets: Sequence[RehearsalTarget]
@@ -99,7 +96,7 @@ class RehearsalReport:
     part: str = "test"
     asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
     left_out: dict[str, LeftOut] = field(default_factory=dict[str, LeftOut])
-    more: OfTarget = _nothing_more
+    more: Callable[[int, Collection[str]], Iterable[ReportLine]] = _nothing_more
 
     def add(self, name: str, asked: Mapping[str, Asked], left_out: LeftOut = "") -> None:
         """Add a test or recording. It replaces an earlier one with the same name."""
@@ -137,7 +134,10 @@ class RehearsalReport:
                 yield self._summary(target, result)
             for call in (each for calls in result.refused.values() for each in calls):
                 rules.setdefault(call.rule, call.message)
-        yield from _witnesses(rules)
+        if rules:
+            yield ReportLine("Bedrock's words, and who saw them last:")
+        for rule, message in sorted(rules.items()):
+            yield ReportLine(f"  {rule}: {' '.join(message.split())}   ({witness_of(rule)})")
         counts = Counter(self.left_out.values())
         if counts:
             reasons = [text.format(_counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
@@ -173,8 +173,7 @@ class RehearsalReport:
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
-        accepted = result.tests - len(result.refused)
-        text = f"{accepted} of {_counted(result.tests, self.unit)} would be accepted"
+        text = f"{result.tests - len(result.refused)} of {_counted(result.tests, self.unit)} would be accepted"
         if target.of_all:
             tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
             rules = ", ".join(f"{rule} ({count})" for rule, count in _most_first(tests).items())
@@ -249,17 +248,6 @@ def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
         numbers = [*dict.fromkeys(call.number for call in same)]
         shown = ", ".join(map(str, numbers[:_NUMBERS]))
         more = f" and {len(numbers) - _NUMBERS} more" if len(numbers) > _NUMBERS else ""
-        yield name, f"call{'s' * (len(numbers) > 1)} {shown}{more}", rule, _short(same[0].message), line
-
-
-def _short(message: str) -> str:
-    words = " ".join(message.removeprefix(MODEL).split())
-    return words if len(words) <= _MESSAGE else f"{words[:_MESSAGE].rstrip()}..."
-
-
-def _witnesses(rules: Mapping[str, str]) -> Iterable[ReportLine]:
-    """Yield a line for each rule that refuses a request, with one of Bedrock's messages and the newest witness."""
-    if rules:
-        yield ReportLine("Bedrock's words, and who saw them last:")
-        for rule, message in sorted(rules.items()):
-            yield ReportLine(f"  {rule}: {' '.join(message.split())}   ({witness_of(rule)})")
+        message = " ".join(same[0].message.removeprefix(MODEL).split())
+        message = message if len(message) <= _MESSAGE else f"{message[:_MESSAGE].rstrip()}..."
+        yield name, f"call{'s' * (len(numbers) > 1)} {shown}{more}", rule, message, line

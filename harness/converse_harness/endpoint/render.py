@@ -67,8 +67,7 @@ class Occasion(NamedTuple):
         """A UUID for x-amzn-RequestId, different for every request body and attempt."""
         body = shake_256(self.call.request.body).hexdigest(16)
         name = _digest(self.seed, self.place, f"request|{body}|{self.call.attempt}", 16).hex()
-        variant = _UUID_VARIANTS[int(name[16], 16)]
-        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{variant}{name[17:20]}-{name[20:]}"
+        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{_UUID_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:]}"
 
     @property
     def names(self) -> ToolUseNames:
@@ -175,7 +174,7 @@ class Renderer:
         )
 
     def _encode(self, key: _FramesKey, frames: Frames, runs: Iterable[Run]) -> Iterator[list[bytes]]:
-        """Yield the frames of a stream that is not in the cache. Append them to `frames`, which is cached at the end."""
+        """Yield the frames of a stream that is not in the cache. Append them to `frames`, and cache this at the end."""
         pads = b""
         start = 0
         for run in short_runs(runs):
@@ -209,9 +208,8 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     failure = reply.failure
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
-    pads = _paddings(occasion.names, len(events))
     delay = reply.pace.first
-    for event, padding in zip(events, pads, strict=False):
+    for event, padding in zip(events, _paddings(occasion.names, len(events)), strict=False):
         yield Chunk(encode_event(event, padding), delay, event)
         delay = reply.pace.each
 

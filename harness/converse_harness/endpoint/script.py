@@ -151,14 +151,13 @@ class Queue:
         if endless:
             check_endless(responders, by)
         line = calling_line()
-        for responder in responders:
+        for number, responder in enumerate(responders, len(self.slots)):
             if other is None:
                 check_responder(responder, before)
             counted = responder if isinstance(responder, Reply | Improvised | OperationOutput) else None
             uses = None if endless else 1 if counted is None else counted.uses
-            place = f"{self.name}.{len(self.slots) + len(added)}"
             required = counted is None or not counted.may_be_unused
-            added.append(Slot(cast("Answering", responder), place, uses, [], required, by, line))
+            added.append(Slot(cast("Answering", responder), f"{self.name}.{number}", uses, [], required, by, line))
         self.slots += added
         self.was_filled = True
         self._functions += sum(slot.is_function for slot in added)
@@ -305,10 +304,8 @@ class Script:
         )
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
-        """Yield every slot with its queue, in order of precedence."""
-        for queue in self._queues:
-            for slot in queue.slots:
-                yield queue, slot
+        """Return an iterator over every slot with its queue, in order of precedence."""
+        return ((queue, slot) for queue in self._queues for slot in queue.slots)
 
     def unused(self) -> list[Slot]:
         """Return the required slots that were used less often than scripted."""

@@ -33,15 +33,14 @@ def views_of(calls: Sequence[Call], clean: Clean | None = None) -> list[CallView
     A message that several requests contain is masked only once. If `clean` is a MessageMemory, masked messages are also
     kept for the next call of this function.
     """
-    if clean is None:
-        clean = partial(mask_value, own=own_secrets())
-    cleaned = clean if isinstance(clean, MessageMemory) else MessageMemory(clean)
+    if not isinstance(clean, MessageMemory):
+        clean = MessageMemory(clean or partial(mask_value, own=own_secrets()))
     begun = [each.answered.taken.started for each in calls if each.answered.taken.started]
     first = last = min(begun, default=0.0)
     views: list[CallView] = []
     for call in calls:
         last = call.answered.taken.started or last
-        views.append(_view_of(call, 1000 * (last - first), cleaned))
+        views.append(_view_of(call, 1000 * (last - first), clean))
     return views
 
 
