@@ -11,11 +11,10 @@ from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import failure_texts, operations
-from converse_harness.endpoint.blame import in_short
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
-from converse_harness.endpoint.condition import NAMED, check_answer
+from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
@@ -137,7 +136,7 @@ class Endpoint:
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request. The name of its `operation` is needed only if the request's path does not show it."""
+        """Answer one request. The `operation` must be named only if the path of the request does not show it."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
@@ -284,7 +283,7 @@ class Endpoint:
         return self._render(call, reply, slot.place)
 
     def _by_default(self, call: Call) -> HttpResponse:
-        """Answer a call for which no slot is left: with the fake's own answer, or as an unexpected call."""
+        """Answer a call for which the script has no reply: with the fake's own answer, or with an error."""
         own = None if self.script.ran_out(call) else self._own_answer(call)
         if own is not None:
             return own
@@ -320,9 +319,9 @@ class Endpoint:
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
         """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
 
-        The recorded client disconnected at this point, so the rest of the answer is unknown. Transports fetch one chunk
-        ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A socket
-        client gets some time to disconnect.
+        The recorded client disconnected after these chunks, so the rest of the answer is unknown. Transports fetch one
+        chunk ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A
+        socket client gets some time to disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
@@ -331,7 +330,7 @@ class Endpoint:
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError if one of the replies cannot be sent, as `Reply.check_sendable` finds."""
+        """Raise ReplyError if the transport cannot send one of the replies."""
         for responder in each_reply(responders):
             if isinstance(responder, Reply):
                 responder.check_sendable(self.transport)

@@ -110,8 +110,7 @@ class PromptCache:
         prompt = prompt_of(call.body, call.model_id, known, caching)
         if self.minimum is not None:
             caching = replace(caching, minimum=self.minimum)
-        rest = max(1, prompt.tokens[-1])
-        use = PromptUse(self, call, prompt, caching, self.now, self._born, rest, implicit=implicit)
+        use = PromptUse(self, call, prompt, caching, self.now, self._born, max(1, prompt.tokens[-1]), implicit=implicit)
         self._count(use, {len(prompt.ends) - 1: "5m"} if implicit else prompt.points)
         self.uses.append(use)
         return use

@@ -39,7 +39,7 @@ class Parting(NamedTuple):
     """The first difference between a request and an earlier request: its path and character, old text and new text.
 
     `character` is the index at which the first different word starts. In a long word, it is the index of the first
-    different character. It is None if the values are not texts.
+    different character. `character` is None if the values are not texts.
     """
 
     path: str
@@ -176,12 +176,12 @@ class Call:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, with blobs as bytes. For CountTokens, these are the messages whose tokens must be counted."""
+        """The messages of the request, with blobs as bytes. For CountTokens, these are the messages to count."""
         return cast("list[dict[str, Any]]", self._conversation.get("messages", []))
 
     @property
     def system(self) -> list[dict[str, Any]]:
-        """The system content blocks."""
+        """The system content blocks of the request."""
         return cast("list[dict[str, Any]]", self._conversation.get("system", []))
 
     @cached_property
@@ -196,7 +196,7 @@ class Call:
 
     @cached_property
     def tool_names(self) -> list[str]:
-        """The names of the tools, in their order."""
+        """The names of the tools that the model may use, in the order of the request."""
         return [tool["toolSpec"]["name"] for tool in self.tools if "name" in tool.get("toolSpec", ())]
 
     @property
@@ -255,12 +255,12 @@ class Call:
 
     @property
     def reply(self) -> Reply | None:
-        """The Reply that answered the call; None if there was none."""
+        """The Reply that answered the call; None if no Reply answered."""
         return self.answered.reply
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal that Bedrock would send, if the rules were checked and the request breaks one; otherwise None."""
+        """The refusal that Bedrock would send; None if the request breaks no rule, or if no rule was checked."""
         return self.answered.refusal
 
     @property
@@ -273,7 +273,7 @@ class Call:
 
     @property
     def parent(self) -> Call | None:
-        """The call whose answer this call continues: the last answer of this fake in the messages belongs to it.
+        """The call that this call continues: its answer is the last answer of this fake in the messages of this call.
 
         The value is None for the first call of a conversation, and if `history` is "off". It is also None if the fake
         has dropped the parent.

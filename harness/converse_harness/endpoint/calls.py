@@ -19,7 +19,7 @@ class UsedTool(str):
     """The name of a tool that the agent executed; it equals the plain name.
 
     `input` is the input that the model gave, `content` is the content of the toolResult, as blocks of the API. `failed`
-    is true if the result has the status "error". `call` is the call that brought the result.
+    is true if the result has the status "error". `call` is the call whose request contains the result.
 
     >>> UsedTool("clock", {"zone": "UTC"}, {"content": [{"text": "12:00"}]}) == "clock"
     True
@@ -92,7 +92,7 @@ class Calls(Sequence[Call]):
 
     @property
     def tools_used(self) -> list[UsedTool]:
-        """The tools that the agent executed, in order: those that the model asked for and whose results came back.
+        """The tools that the agent executed, in order: the tool uses whose results are in requests.
 
         An item equals the tool's name, and has `input`, `content`, `failed` and `call`. A result counts once, however
         often requests repeat it. An error result for a tool that the request does not offer is left out, because no
@@ -160,11 +160,11 @@ class Calls(Sequence[Call]):
 
 
 def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
-    """Yield the tools whose results came back.
+    """Yield the tool uses whose results are in requests.
 
-    A result counts as often as the fake has sent its toolUseId. So a result that a request repeats (for example after
-    an error) is not counted again, but in two conversations with the same answers both results are counted. An id in
-    messages that a test wrote, which the fake never sent, counts once.
+    A result is counted at most as often as the fake has sent its toolUseId. So a result that a request repeats (for
+    example after an error) is not counted again, but two conversations with the same answers have two results. An id
+    that the fake has never sent is counted once: a test wrote it.
     """
     sent: Counter[str] = Counter()
     counted: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
 
 
 def _latest(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """Return the tool uses of the last answer in the messages, and the results that follow it, by toolUseId."""
+    """Return the tool uses of the last answer in the messages, and the results after this answer, by toolUseId."""
     at = max((place for place, message in enumerate(messages) if message.get("role") == "assistant"), default=-1)
     answer = messages[at].get("content", ()) if at >= 0 else ()
     uses = [block["toolUse"] for block in answer if "toolUse" in block]

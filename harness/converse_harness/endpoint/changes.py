@@ -23,7 +23,7 @@ HistoryChangeKind = Literal[
 
 
 class HistoryChangeWords(NamedTuple):
-    """The texts for one kind of change: its meaning, and the words that follow "call 2" in a message."""
+    """The texts for one kind of change: its meaning, and the words after "call 2", for example, in a message."""
 
     means: str
     words: str
@@ -86,7 +86,7 @@ class HistoryChange(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """A key that identifies the change. If a later request repeats the change, the key is equal."""
+        """A key that identifies the change. A later request that repeats the change gives an equal key."""
         return self.kind, self.name, self.was
 
 

@@ -1,4 +1,7 @@
-"""Decide whether a reply may answer a call, from the call's operation and from the condition of a `when`."""
+"""Decide whether a reply may answer a call, from the call's operation and from the condition of a `when`.
+
+The functions `is_async` and `blame` are for all functions of the user: predicates, and functions that compute replies.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,12 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.outputs import ANSWERED, check_operation
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
-from converse_harness.user_lines import UserLine, calling_line
+from converse_harness.user_lines import UserLine, calling_line, raising_line
 
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which may match anywhere."""
@@ -100,8 +102,33 @@ def is_async(function: object) -> bool:
     return any(map(iscoroutinefunction, (function, called))) or any(map(isasyncgenfunction, (function, called)))
 
 
+def blame(error: Exception, what: str, line: UserLine | None, doing: str) -> None:
+    """Add a note to an error that a function of the user raised.
+
+    `what` describes the function, `line` is the line at which the user gave the function, `doing` is its task.
+
+    >>> error = KeyError("foo")
+    >>> blame(error, "the function given to always()", UserLine("test_x.py", 12), "it answered call 1")
+    >>> error.__notes__
+    ['raised by the function given to always() at test_x.py:12, while it answered call 1']
+    """
+    raised_at = raising_line(error)
+    returned = isinstance(error, ReplyError) and raised_at is None
+    place = f" at {raised_at}" if raised_at is not None and raised_at != line else ""
+    given = "" if line is None else f" at {line}"
+    note = f"{'returned' if returned else 'raised'}{place} by {what}{given}, while {doing}"
+    if note not in getattr(error, "__notes__", ()):  # a function may raise the same object again
+        error.add_note(note)
+
+
+def in_short(error: Exception, call: Call) -> str:
+    """Return the type and the text of an error, with the notes about this call that `blame` added."""
+    notes = [note for note in getattr(error, "__notes__", ()) if note.endswith(f" call {call.number}")]
+    return ", ".join([f"{type(error).__name__}: {error}", *notes])
+
+
 def check_answer(operation: str | None, reply: Reply) -> None:
-    """Raise ReplyError if the operation has its own kind of answer and the reply is of another kind."""
+    """Raise ReplyError if the operation has its own kind of answer, and the reply is not of this kind."""
     if operation is None or operation in SCRIPTED:
         return
     named = NAMED.get(operation, _OTHERS)
@@ -158,7 +185,7 @@ class Condition:
         return {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
 
     def meets(self, call: Call) -> bool:
-        """Whether every part holds; the predicate is called only if all other parts hold."""
+        """Whether the call meets every part. The predicate is called only if the call meets all other parts."""
         for test in self._tests.values():
             if not test(call):
                 return False

@@ -23,7 +23,7 @@ Output = Mapping[str, Any]
 
 
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
-    """List the models with known whole ids that support Converse and have not reached the end of their life."""
+    """Return the output with the models that support Converse, whose whole ids are known, and that are not retired."""
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
         return None
@@ -57,7 +57,7 @@ def _unanswered_filter(asked: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def why_unknown(call: Call) -> str | None:
-    """Return the reason why the table of models has no answer to a call; None for an operation that it never answers.
+    """Return the reason why the table of models has no answer to a call; None if it has no answers to the operation.
 
     The reason is the rest of a sentence that begins with the operation and `is not answered: `.
     """
@@ -84,7 +84,7 @@ def _get_model(call: Call, models: Mapping[str, str]) -> Output | None:
 
 
 def _described(model_id: str, name: str) -> dict[str, Any]:
-    """Return the known facts about a model as members of the output. `name` is used if the model is not listed."""
+    """Return the known facts about a model as members of the output. `name` is the name of an unlisted model."""
     listed = listed_model(model_id)
     described = {
         "modelArn": _model_arn(model_id, _REGION),
@@ -102,7 +102,10 @@ def _model_arn(model_id: str, region: str) -> str:
 
 
 def _get_profile(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Describe an inference profile that has a region prefix such as `us.`, or that the setting `models` contains."""
+    """Return the output for an inference profile with a region prefix such as `us.`, or one in the setting `models`.
+
+    Return None if the model behind the profile is unknown.
+    """
     asked = call.path_params["inferenceProfileIdentifier"]
     profile = asked.rpartition("/")[2]
     model = stands_for(models, asked)

@@ -47,7 +47,7 @@ _SAME: Final = 64
 
 
 class _Found(NamedTuple):
-    """An answer found in a turn of a request. `sure` is false if the turn may contain another answer that is equal."""
+    """An answer found in a turn of a request. `sure` is false if the turn may contain an equal answer instead."""
 
     answer: GivenAnswer
     sure: bool
@@ -56,8 +56,8 @@ class _Found(NamedTuple):
 class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
-    `calls` is the growing list of the fake's calls. Each answer is read once: when it is complete and a later request
-    has assistant messages. The class is not thread-safe.
+    `calls` is the list to which the fake appends its calls. Each answer is read once: when it is complete and a later
+    request has assistant messages. The class is not thread-safe.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -101,7 +101,7 @@ class Conversation:
         return new
 
     def forget(self, call: Call) -> None:
-        """Drop a call and its answer."""
+        """Remove a call and its answer from the indexes."""
         self._running.pop(call.number, None)
         self._last = None
         self._parts.pop(call.number, None)
@@ -175,7 +175,7 @@ class Conversation:
     # Indexing the answers
 
     def _catch_up(self, call: Call) -> None:
-        """Add the answers that were completed since the last request to the indexes."""
+        """Index the answers that have ended since the last request."""
         new = [*takewhile(lambda each: each.number > self._seen, reversed(self._calls))]
         self._running |= {each.number: each for each in reversed(new) if each.operation in SCRIPTED}
         self._seen = new[0].number if new else self._seen
@@ -213,7 +213,7 @@ def _nobody() -> None:
 
 
 def _has_ended(call: Call) -> bool:
-    """Whether the answer has ended. It may have ended although the transport has not reported its outcome yet."""
+    """Whether the answer has ended, even if the transport has not reported the outcome yet."""
     taken = call.answered.taken
     if call.outcome == "still running" and taken and call.answered.passed_on is None:
         return call.operation == "Converse" or taken.ends_with_metadata

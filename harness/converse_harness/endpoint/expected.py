@@ -30,7 +30,7 @@ _MORE: Final = "   More: converse-harness docs rules expected-refusals"
 
 
 class _Endpoint(Protocol):
-    """The attributes of an Endpoint that a block uses."""
+    """The attributes of an Endpoint that an ExpectedRefusal uses."""
 
     rules: RuleLevel
     calls: list[Call]
@@ -84,7 +84,7 @@ class ExpectedRefusal:
         return self.calls[0]
 
     def takes(self, call: Call, refusal: Refusal) -> bool:
-        """Whether the block expects this refusal; if so, store it. The Endpoint passes each refusal in the block."""
+        """Store a refusal if the block expects it. Return whether it does. The Endpoint calls this for each refusal."""
         matches = self._pattern is None or self._pattern.search(refusal.message) is not None
         if refusal.rule.name != self.rule.name or not matches:
             return False
@@ -153,9 +153,10 @@ class ExpectedRefusal:
 
 
 def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
-    """Return the block that expects a refusal by the rule of this name. Raises ReplyError for a wrong argument.
+    """Return the block that expects a refusal by the rule of this name.
 
-    A rule that never refuses a request at the Endpoint's level is a wrong argument, too.
+    Raises ReplyError for an unknown rule, for a rule that refuses nothing at the Endpoint's level, and for a pattern
+    that is not a regular expression.
     """
     given = cast("object", name)  # tests are user code
     if not isinstance(given, str) or given not in BY_NAME:
@@ -190,5 +191,5 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
 
 
 def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
-    """Whether one of the entered `with fake.refuses(...)` blocks expects a refusal; the newest of these stores it."""
+    """Whether one of the entered `with fake.refuses(...)` blocks expects a refusal. The newest such block stores it."""
     return any(each.takes(call, refusal) for each in reversed(expected))

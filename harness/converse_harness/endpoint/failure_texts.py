@@ -174,14 +174,14 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedC
 
 
 def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
-    """Return the error for a request that Bedrock would refuse; it contains the evidence for the rule."""
+    """Return the error for a request that Bedrock would refuse; it contains the evidence for the broken rule."""
     text = f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}"
     python = _ADVICE["refused"].python.format(rule=refusal.rule.name)
     return RefusedRequest(mask(f"{text}\n\nMend the request. "), Advice(python, _ADVICE["refused"].json))
 
 
 def malformed_request(call: Call) -> RefusedRequest:
-    """Return the error for a request whose body is not JSON, or has another structure than in AWS's model."""
+    """Return the error for a request whose body is not JSON, or does not have the structure in AWS's model."""
     text = mask(
         f"Bedrock would refuse call {call.number}: {call.malformed}\n\n{_arrived([call])}\n"
         "answered  400 SerializationException, at every level of rules: no reply fits such a body\n\n"

@@ -78,17 +78,17 @@ class AssistantTurn(NamedTuple):
     @property
     def blocks(self) -> list[Block]:
         """The blocks of all messages of the turn."""
-        return [block for message in self.messages for block in content_of(message)]
+        return [block for message in self.messages for block in _content_of(message)]
 
     @property
     def uses(self) -> Mapping[str, Block]:
         """The ToolUseBlocks of the turn by id."""
-        return uses_of(self.blocks)
+        return _uses_of(self.blocks)
 
     @property
     def texts(self) -> list[str]:
         """The stripped texts of the turn; blank texts are left out."""
-        return texts_of(self.blocks)
+        return _texts_of(self.blocks)
 
     def has_uses_of(self, answer: GivenAnswer) -> bool:
         """Whether the turn contains all tool uses of an answer; their ids may differ."""
@@ -98,7 +98,7 @@ class AssistantTurn(NamedTuple):
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request in JSON form, with indexes of the tool uses, texts and tool results in them."""
+    """The messages of a request in JSON form, with their tool uses, texts and tool results."""
 
     call: Call
 
@@ -136,7 +136,7 @@ class SentHistory:
         return self._results(start, end)
 
     def _results(self, start: int, end: int) -> list[str]:
-        blocks = [block for message in self.messages[start:end] for block in content_of(message)]
+        blocks = [block for message in self.messages[start:end] for block in _content_of(message)]
         return [str(result.get("toolUseId")) for result in _members(blocks, "toolResult")]
 
     def begins_with(self, call: Call, start: int) -> bool:
@@ -157,9 +157,7 @@ class SentHistory:
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the last turn must contain its reasoning, because the request sends tool results to a Claude model
-        with thinking enabled.
-        """
+        """Whether the last turn must contain its reasoning: Claude requires this for tool results if it thinks."""
         thinking = member_of(self.call.body, "additionalModelRequestFields", "thinking", "type")
         return self.of_claude and thinking == "enabled" and bool(self.results_after(self.turns[-1]))
 
@@ -224,11 +222,11 @@ class TurnReader(NamedTuple):
 
     def _is_ours(self, message: Message) -> bool:
         """Whether a message of the turn contains a part of the answer, or is the only message of the turn."""
-        blocks = content_of(message)
-        texts = texts_of(blocks)
+        blocks = _content_of(message)
+        texts = _texts_of(blocks)
         mine = (*self.answer.texts, *self.answer.cited)
         by_text = any(text in each or each in text for each in texts for text in mine)
-        return by_text or not self.answer.uses.keys().isdisjoint(uses_of(blocks)) or len(self.turn.messages) == 1
+        return by_text or not self.answer.uses.keys().isdisjoint(_uses_of(blocks)) or len(self.turn.messages) == 1
 
     # Texts
 
@@ -263,7 +261,7 @@ class TurnReader(NamedTuple):
 
     def _changed_thoughts(self) -> Iterator[HistoryChange]:
         known = [thought for each in (self.answer, *self.others) for thought in each.thoughts]
-        sent = thoughts_of(self.turn.blocks)
+        sent = _thoughts_of(self.turn.blocks)
         left = [thought for thought in sent if thought not in known]
         lacking = [thought for thought in self.answer.thoughts if thought not in sent]
         in_order = not self.others and len(left) == len(lacking)
@@ -287,32 +285,32 @@ def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenA
     """Build the GivenAnswer of a call from the answer's content blocks, in which blobs are bytes."""
     blocks = [*content]
     parts = [[block, *block.get("citationsContent", {}).get("content", ())] for block in blocks]
-    cited = texts_of(part for _, *more in parts for part in more)
-    written = squeezed("".join(text for each in parts for text in texts_of(each)))
-    return GivenAnswer(call, whole, uses_of(blocks), texts_of(blocks), cited, written, thoughts_of(blocks))
+    cited = _texts_of(part for _, *more in parts for part in more)
+    written = squeezed("".join(text for each in parts for text in _texts_of(each)))
+    return GivenAnswer(call, whole, _uses_of(blocks), _texts_of(blocks), cited, written, _thoughts_of(blocks))
 
 
-def content_of(message: Message) -> Sequence[Block]:
+def _content_of(message: Message) -> Sequence[Block]:
     """Return the content blocks of a message."""
     return cast("Sequence[Block]", message.get("content", ()))
 
 
 def _members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
-    """Return the values of all blocks of one kind."""
+    """Return the values of all blocks with the member `kind`."""
     return (block[kind] for block in blocks if kind in block)
 
 
-def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
+def _uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
     """Return the ToolUseBlocks among some blocks, by id."""
     return {str(use.get("toolUseId")): use for use in _members(blocks, "toolUse")}
 
 
-def texts_of(blocks: Iterable[Block]) -> list[str]:
+def _texts_of(blocks: Iterable[Block]) -> list[str]:
     """Return the stripped texts of some blocks; blank texts are left out."""
     return [text for block in blocks if (text := str(block.get("text", "")).strip())]
 
 
-def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
+def _thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
     """Return the reasoning blocks among some blocks, without blank ones."""
     found: list[GivenThought] = []
     for reasoning in _members(blocks, "reasoningContent"):
@@ -334,7 +332,7 @@ def _is_same_message(one: Message, other: Message) -> bool:
 
 
 def _without_points(message: Message) -> list[Block]:
-    return [block for block in content_of(message) if "cachePoint" not in block]
+    return [block for block in _content_of(message) if "cachePoint" not in block]
 
 
 def _is_same_use(one: Block, other: Block) -> bool:

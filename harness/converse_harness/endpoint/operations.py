@@ -48,7 +48,7 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """Return the labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
+    """Return the names of the values in an operation's path; None if neither service of Bedrock has the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
@@ -135,7 +135,7 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """Return the assessments of the output if they have findings, otherwise those of the input if they have findings.
+    """Return the assessments of the output or of the input: the output has priority, if it has findings.
 
     If neither has findings, return the assessments of `side`. The list is never empty.
     """

@@ -99,7 +99,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
 
 
 def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
-    """Return the first setting in which two requests differ."""
+    """Return the first setting in which two requests differ, as a Parting; None if all settings are equal."""
     was, now = settings_of(earlier.call.body), settings_of(use.call.body)
     for path in sorted({*was, *now}):
         if path == IMAGES and was[path] != now[path]:
@@ -111,7 +111,7 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 
 
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
-    """Find the first difference between two JSON values. Return its path and both values; a missing value is None."""
+    """Return the path of the first difference of two JSON values, and both values there; None if one is missing."""
     inner: list[tuple[str, object, object]] = []
     if is_object(was) and is_object(now):
         inner = [(f"{path}.{key}", was.get(key), now.get(key)) for key in sorted({*was, *now})]
@@ -126,7 +126,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """Return the part of a text around the character `at`, on one line."""
+    """Return at most 64 characters of a text around the character `at`, on one line."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"

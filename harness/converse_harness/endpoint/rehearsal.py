@@ -28,8 +28,8 @@ class RehearsalTarget(NamedTuple):
     """A model whose rules are applied to requests in a rehearsal.
 
     `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that most
-    requests contain. `stands_for` is the model behind `model` if a setting names one, otherwise `model`. `of_all`: the
-    target comes from `all`.
+    requests contain. `stands_for` is the id of the model behind `model`, which may be an ARN. `of_all` is true if the
+    user wrote `all`.
     """
 
     pattern: str
@@ -94,10 +94,9 @@ class RehearsalTarget(NamedTuple):
         >>> target_of("us.amazon.nova-pro-v1:0").unjudged_fields(asked)
         ['thinking', 'top_k']
         """
-        sent = object_of(asked.body.get(FIELDS))
         name = self.standing.id
         judged = JUDGED_FIELDS if any(name in rule.models for rule in _OF_FIELDS) else ()
-        return sorted(each for each in sent if each not in judged)
+        return sorted(each for each in object_of(asked.body.get(FIELDS)) if each not in judged)
 
 
 def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTarget:
@@ -162,6 +161,6 @@ def own_rules(asked: RuleRequest) -> frozenset[str]:
 
 
 def witness_of(rule: str) -> str:
-    """Return the newest observation of a rule as text; if there is none, the rule's remark."""
+    """Return the newest observation of a rule as text; the rule's remark if nobody has observed the rule."""
     found = BY_NAME[rule]
     return str(found.witnesses[-1]) if found.witnesses else found.remark

@@ -64,7 +64,7 @@ class Asked:
 
 
 class ReportLine(NamedTuple):
-    """A line of the report. `accepted` is True or False if the line is the result for a target, otherwise None."""
+    """A line of the report. In the line with the result for a target, `accepted` is True or False; elsewhere None."""
 
     text: str
     accepted: bool | None = None
@@ -145,7 +145,7 @@ class RehearsalReport:
         yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
 
     def _unjudged(self) -> str:
-        """Return the sent additional model request fields that no rule for the target reads, joined by commas."""
+        """Return text about the sent additional model request fields that no rule reads; empty if all are read."""
         names: set[str] = set()
         for index, target in enumerate(self.targets):
             ids = self.replaced(index) if target.known else ()
@@ -169,7 +169,7 @@ class RehearsalReport:
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
     def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
-        """Return the line with the number of tests that a target accepts; for a target from `all`, with the rules."""
+        """Return the line with the number of tests that a target accepts, and for `all` also the rules that refuse."""
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
@@ -190,16 +190,14 @@ class RehearsalReport:
                 line += f"; not of {_listed(others)} ('*={ALL if target.of_all else target.model}' is for every id)"
             yield ReportLine(f"  {line}")
         elif others:
-            asked = f"asked were {_listed(others)}"
-            yield ReportLine(f"  no model id matches {target.pattern!r}; {asked}. Correct the pattern.")
+            listed = _listed(others)
+            yield ReportLine(f"  no model id matches {target.pattern!r}; asked were {listed}. Correct the pattern.")
         else:
             which = "one that is not left out" if self.left_out else "one"
             yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; no {self.unit} made {which}")
 
     def _result(self, index: int, target: RehearsalTarget) -> _Result:
-        ids = self._ids(index if target.pattern else None)
-        if not target.pattern:
-            ids = dict([*ids.items()][:1])
+        ids = self._ids(index) if target.pattern else dict([*self._ids().items()][:1])
         refused: dict[str, Sequence[RefusedCall]] = {}
         tests = 0
         for name, asked in sorted(self.asked.items()):  # the workers of xdist report in any order

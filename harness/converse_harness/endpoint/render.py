@@ -52,7 +52,7 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 
 
 class Occasion(NamedTuple):
-    """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call.
+    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
 
     `model` is the id of the model that determines how the answer is cut and which keys its usage has.
     """
@@ -81,9 +81,9 @@ def _digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class ToolUseNames(NamedTuple):
-    """Generates toolUseIds, which are hashes of these fields and a block's index.
+    """Generates toolUseIds, which are hashes of these fields and the index of a block.
 
-    Because of `turn`, each turn of a conversation has different ids.
+    `turn` is one of the fields, so each turn of a conversation has different ids.
     """
 
     seed: int

@@ -38,7 +38,7 @@ _CASE_NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
 
 
 def each_reply(responders: Iterable[object]) -> Iterator[object]:
-    """Yield the responders. In place of a Case, yield its replies; yield other values unchanged."""
+    """Yield the replies of each Case, and all other values unchanged."""
     for responder in responders:
         several = None if callable(responder) or isinstance(responder, Reply) else getattr(responder, "replies", None)
         yield from cast("tuple[object, ...]", several) if isinstance(several, tuple) else (responder,)
@@ -122,7 +122,7 @@ def check_some(responders: Sequence[object], by: str) -> None:
 
 
 def check_endless(responders: Iterable[object], by: str) -> None:
-    """Raise ReplyError unless there is exactly one reply, and it has no number of uses; `always` requires this.
+    """Raise ReplyError unless there is exactly one reply, without a number of uses, as `always` requires.
 
     `by` is the name of the called function, with which the error begins; it may be empty.
     """

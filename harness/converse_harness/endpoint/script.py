@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
-from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.condition import Condition, blame
 from converse_harness.endpoint.operations import is_failure
 from converse_harness.endpoint.outputs import Handler
 from converse_harness.endpoint.responders import Answering, check_answers, check_endless, check_responder, each_reply
@@ -165,7 +164,7 @@ class Queue:
 
     @property
     def operation(self) -> str | None:
-        """The operation of the queue's calls if it is neither Converse nor ConverseStream; otherwise None."""
+        """The operation of the queue's calls; None if the calls are those of Converse and ConverseStream."""
         named = None if self.condition is None else self.condition.operation
         return None if named in SCRIPTED else named
 
@@ -249,7 +248,7 @@ class Script:
     def add(self, responders: Iterable[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
         """Append replies in order, and recordings as queues; return the new slots with their queues.
 
-        Raises ReplyError as `Queue.add` does; then nothing was added.
+        Raises ReplyError as `Queue.add` does, before anything is added.
         """
         responders = [*each_reply(responders)]
         for responder in responders:
@@ -349,7 +348,7 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 
 
 def scripted_in_short(script: Script) -> list[str]:
-    """Return the numbers of scripted and unused replies and of the script's other parts; [] for an empty script."""
+    """Return the numbers of scripted and unused replies, and the script's other parts, as texts; [] for no script."""
     slots = [slot for queue in (*script.whens, *script.recordings, script.ordered) for slot in queue.slots]
     parts = [_counted(slots, "scripted reply", "scripted replies")] if slots else []
     parts += [f"always {slot.summary}" for slot in script.fallback.slots]

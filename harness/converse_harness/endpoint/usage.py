@@ -85,5 +85,5 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """Return the number of tokens for a CountTokens answer. For inputTokens, `usage` makes the same estimate."""
+    """Return the number of tokens for a CountTokens answer; it equals `inputTokens` of an answer to these messages."""
     return request_tokens(call) if call.messages else estimate_tokens(call.params)
