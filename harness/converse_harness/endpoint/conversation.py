@@ -94,8 +94,8 @@ class Conversation:
                     continue
                 others = [other.answer for other in found if other is not each]
                 reader = TurnReader(history, turn, each.answer, others, self._by_use.keys(), [*self._parts.values()])
-                changes = {change.key: change for change in reader.changes() if change.key not in each.answer.said}
-                each.answer.said.update(changes)
+                changes = {change.key: change for change in reader.changes() if change.key not in each.answer.reported}
+                each.answer.reported.update(changes)
                 new += changes.values()
                 each.answer.unchanged = turn.messages
         return new

@@ -49,8 +49,8 @@ class GivenAnswer:
 
     `whole` is true if the answer is complete. `uses` are the tool uses by id. `texts` are the stripped texts except
     blank ones, `cited` are the texts with citations, and `written` is all text without white space. `unchanged` are the
-    messages of the last comparison; if a later request contains the same messages, they are not compared again. `said`
-    contains the keys of the changes that were already reported.
+    messages of the last comparison; if a later request contains the same messages, they are not compared again.
+    `reported` contains the keys of the changes that were already reported.
     """
 
     call: Call
@@ -61,7 +61,7 @@ class GivenAnswer:
     written: str = ""
     thoughts: Sequence[GivenThought] = ()
     unchanged: Sequence[Message] | None = None
-    said: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    reported: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
     @property
     def words(self) -> list[str]:
@@ -249,8 +249,8 @@ class TurnReader(NamedTuple):
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
         """Whether the longer text `sent` is `text` joined with texts of other messages, blocks or citations."""
-        asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
-        if self.answer.cited or asked[-1].get("role") == "assistant":  # `sent` may begin with a prefill
+        earlier: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
+        if self.answer.cited or earlier[-1].get("role") == "assistant":  # `sent` may begin with a prefill
             return True
         rest = sent
         for word in (*words, *self.parts):

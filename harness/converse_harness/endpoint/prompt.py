@@ -122,7 +122,8 @@ def _blocks(body: Mapping[str, Any]) -> list[PromptBlock]:
 
 
 def _tools(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return member_of(body, "toolConfig", "tools") or ()
+    config: Mapping[str, Any] = body.get("toolConfig") or {}
+    return config.get("tools") or ()
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
