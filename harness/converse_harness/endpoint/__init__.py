@@ -152,7 +152,8 @@ class Endpoint:
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self.received, name, shown, path_params, body, malformed, model, cache_use, _as_html)
+        call = Call(self.received, name, shown, path_params, body, malformed, model)
+        call.answered.cache, call.answered.html = cache_use, _as_html
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:

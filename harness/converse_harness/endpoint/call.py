@@ -85,6 +85,10 @@ class Answered:
     waited: float = 0.0
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
+    cache: Callable[[Call], CacheUse] = field(init=False)
+    """The function that computes the value of `Call.cache`. The Endpoint sets it, and `html`, for each Call."""
+    html: Callable[[Call], str] = field(init=False)
+    """The function that makes the HTML of a Call for a notebook."""
     prompt: object = None
     """The PromptUse of the call; `use_of` returns it."""
     parent: Callable[[], Call | None] | None = None
@@ -141,12 +145,8 @@ class Call:
     request: Request
     path_params: Mapping[str, str]
     body: Mapping[str, Any]
-    malformed: str | None
-    stands_for: str
-    _cache_use: Callable[[Call], CacheUse]
-    """The function that computes the value of `cache`."""
-    _html: Callable[[Call], str]
-    """The function that makes the HTML for a notebook."""
+    malformed: str | None = None
+    stands_for: str = ""
     answered: Answered = field(default_factory=Answered)
 
     @property
@@ -269,7 +269,7 @@ class Call:
 
         For a recorded answer, these are the numbers in its usage.
         """
-        return self._cache_use(self)
+        return self.answered.cache(self)
 
     @property
     def parent(self) -> Call | None:
@@ -343,7 +343,7 @@ class Call:
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook, with secrets masked: the whole request, and the answer with its times."""
-        return self._html(self)
+        return self.answered.html(self)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]
