@@ -1,4 +1,4 @@
-"""The Endpoint answers each request with one response, without I/O. It uses the script, the rules and the handlers."""
+"""The Endpoint answers each request with one response, without I/O: from the script, or as the rules require."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import failure_texts, operations
-from converse_harness.endpoint.blame import in_short
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
-from converse_harness.endpoint.condition import NAMED, check_answer
-from converse_harness.endpoint.control_plane import ANSWERS, known_answer
+from converse_harness.endpoint.condition import NAMED, check_answer, in_short
+from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
 from converse_harness.endpoint.outputs import output_response
@@ -27,12 +26,7 @@ from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Script, Slot
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.endpoint.usage import count_tokens
-from converse_harness.errors import (
-    ChangedHistory,
-    ConverseHarnessError,
-    DamagedData,
-    ReplyError,
-)
+from converse_harness.errors import ChangedHistory, ConverseHarnessError, DamagedData, ReplyError
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
@@ -50,15 +44,15 @@ _SOCKETS: Final = ("server", "asgi")
 """The transports that push chunks to the client."""
 
 _REPLACED: Final = "again"
-"""The `place` of each reply that a Replacing returned."""
+"""The `Slot.place` of each reply that a Replacing returned."""
 
 _TIME_TO_LEAVE: Final = 1.0
-"""The seconds that a socket client has to disconnect at the point at which the recorded client disconnected."""
+"""The seconds that a socket client has to disconnect after the last chunk of a partial recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call in progress. The transport sends the `response` and then calls `ended`."""
+    """One call in progress. The transport sends the `response`, and then calls the method `ended`."""
 
     call: Call
     response: HttpResponse
@@ -69,7 +63,7 @@ class Exchange:
     """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Store the outcome of the answer in the call; only the first outcome counts."""
+        """Store the outcome of the answer in the call. If an outcome is already stored, do nothing."""
         if self.call.answered.outcome == "still running":
             self.call.answered.outcome = outcome
             if self.on_ended is not None:
@@ -124,14 +118,16 @@ class Endpoint:
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
         self.expected: list[ExpectedRefusal] = []
-        """The open blocks of `Fake.refuses`."""
+        """The blocks of `Fake.refuses` in which the test is now, the outermost first."""
         self.blocks: list[ExpectedRefusal] = []
-        """All blocks that `Fake.refuses` made."""
+        """All blocks that `Fake.refuses` has returned, entered or not."""
         self.asked: RuleRequest | None = None
         """The latest request that was checked against the rules."""
         self.transport: Transport | None = transport
         self.replacing: Replacing | None = None
-        """Replaces replies while a test runs a second time. In the first run, None or only an observer.
+        """The object that replaces replies while a test runs a second time; None if there is no such object.
+
+        In a first run, it may be an object that only observes.
         """
         self.on_ended: Callable[[Call], None] | None = None
         """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
@@ -140,25 +136,24 @@ class Endpoint:
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request. The name of its `operation` is needed only if the request's path does not show it."""
+        """Answer one request. The `operation` must be named only if the path of the request does not show it."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
-        """Parse a request into a Call, and append the Call to `calls`."""
+        """Parse a request, append the resulting Call to `calls`, and return it."""
         found = operations.find(request.method, request.target, bedrock.SERVICE)
         if found is None and (operation is None or operation in ANSWERS):
             found = operations.control_route(request)
-        name = found.operation if found is not None else operation
-        path_params: Mapping[str, str] = found.path_params if found is not None else {}
+        name, path_params = found if found is not None else (operation, dict[str, str]())
         body, malformed = _parse(name, request.body)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
         self.received += 1
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self.received, name, shown, path_params, body, malformed, stands_for=model)
-        call.answered.cache = cache_use
+        call = Call(self.received, name, shown, path_params, body, malformed, model)
+        call.answered.cache, call.answered.html = cache_use, _as_html
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:
@@ -184,28 +179,22 @@ class Endpoint:
         if refusal is not None and self.rules == "warn":
             noted.insert(0, refusal)
         refused = refusal is not None and self.rules != "warn"
-        if self.replacing is None:
-            slot = self.script.choose(call, refused=refused)
-        else:
-            slot = self._chosen_again(self.replacing, call, refused=refused)
+        replacing = self.replacing if call.operation in SCRIPTED else None
+        again = None if replacing is None or refused else replacing.again(call)
+        slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
+        if replacing is not None and slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
+            slot = Slot(beyond, _REPLACED, None)
         # A call with a recorded reply gets no notes, because Bedrock accepted the recorded request.
         if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
 
-    def _chosen_again(self, replacing: Replacing, call: Call, *, refused: bool) -> Slot | None:
-        """Return the slot that answers a call while the test runs a second time."""
-        if call.operation not in SCRIPTED:
-            return self.script.choose(call, refused=refused)
-        again = None if refused else replacing.again(call)
-        slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
-        if slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
-            return Slot(beyond, _REPLACED, None)
-        return slot
-
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
-        """Return a note for each change to an earlier answer; with history="fail", add one error to `problems`."""
+        """Return a note for each change to an earlier answer.
+
+        With history="fail", add one error about all changes to `problems`, and return no notes.
+        """
         changes = [*self.conversation.changes(call)]
         texts = [changed_answer(call, each) for each in changes]
         if changes and self.history == "fail":
@@ -249,8 +238,7 @@ class Endpoint:
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
         status = _GATEWAY_STATUS.get(error) or bedrock.all_errors()[error].status
-        body = error_json(error, {"message": message})
-        return error_response(error, status, body, self._request_id(call))
+        return error_response(error, status, error_json(error, {"message": message}), self._request_id(call))
 
     def _respond(self, call: Call, slot: Slot | None) -> HttpResponse:
         if call.answered.notes:
@@ -260,7 +248,11 @@ class Endpoint:
             return self._scripted(call, slot)
         refusal = call.answered.refusal
         if refusal is not None and self.rules != "warn":
-            self._note_refusal(call, refusal)
+            if not is_expected(self.expected, call, refusal):
+                problem = failure_texts.refused_request(call, refusal)
+                self.problems.append(problem)
+                for block in self.expected:
+                    block.misses(call, refusal, problem)
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
                 return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
@@ -278,7 +270,11 @@ class Endpoint:
             response = output_response(call.operation or "", output.members, self._request_id(call))
             call.answered.output = output
             return response
-        reply = _computed(result, slot)
+        reply: object = result
+        if not isinstance(reply, Reply):
+            raise ReplyError(
+                f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
+            )
         refusal = call.answered.refusal
         if refusal is not None and isinstance(reply.body, ErrorBody):  # a recorded refusal: its message counts
             message = str(reply.body.members.get("message", ""))
@@ -288,7 +284,7 @@ class Endpoint:
         return self._render(call, reply, slot.place)
 
     def _by_default(self, call: Call) -> HttpResponse:
-        """Answer a call for which no slot is left: with the fake's own answer, or as an unexpected call."""
+        """Answer a call for which the script has no reply: with the fake's own answer, or with an error."""
         own = None if self.script.ran_out(call) else self._own_answer(call)
         if own is not None:
             return own
@@ -306,16 +302,9 @@ class Endpoint:
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
-        known = known_answer(call, self.models)
+        answer = ANSWERS.get(call.operation or "")
+        known = None if answer is None else answer(call, self.models)
         return None if known is None else output_response(call.operation or "", known, self._request_id(call))
-
-    def _note_refusal(self, call: Call, refusal: Refusal) -> None:
-        """Add a refusal to `problems`, unless a block of the test expects it."""
-        if not is_expected(self.expected, call, refusal):
-            problem = failure_texts.refused_request(call, refusal)
-            self.problems.append(problem)
-            for block in self.expected:
-                block.misses(call, refusal, problem)
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
         reply.check_sendable(self.transport)
@@ -331,9 +320,9 @@ class Endpoint:
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
         """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
 
-        The recorded client disconnected at this point, so the rest of the answer is unknown. Transports fetch one chunk
-        ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A socket
-        client gets some time to disconnect.
+        The recorded client disconnected after these chunks, so the rest of the answer is unknown. Transports fetch one
+        chunk ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A
+        socket client gets some time to disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
@@ -342,25 +331,23 @@ class Endpoint:
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError if one of the replies cannot be sent, as `Reply.check_sendable` finds."""
+        """Raise ReplyError if the transport cannot send one of the replies."""
         for responder in each_reply(responders):
             if isinstance(responder, Reply):
                 responder.check_sendable(self.transport)
 
 
-def _computed(result: object, slot: Slot) -> Reply:
-    if isinstance(result, Reply):
-        return result
-    raise ReplyError(
-        f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
-    )
+def _as_html(call: Call) -> str:
+    from converse_harness.endpoint.viewing import notebook_view  # only notebooks need the viewer
+
+    return notebook_view(call)
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """Return the JSON object of the request and None, or {} and the message of a SerializationException.
+    """Return the JSON object of a request, and None. For a wrong body, return {} and the text of the error.
 
-    The wording of the message is ours, because no recording contains Bedrock's wording. For an operation that is not
-    scripted, a body that is not a JSON object is accepted and counts as {}.
+    The error is Bedrock's SerializationException. Its text is ours, because no recording contains Bedrock's text. For
+    an operation that a script cannot answer, a body that is not a JSON object is accepted and counts as {}.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

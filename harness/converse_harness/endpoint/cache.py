@@ -10,8 +10,10 @@ lists the known facts and their sources.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final, cast
 
 from converse_harness.bedrock.models import Caching, standing
@@ -23,10 +25,10 @@ from converse_harness.stream.grammar import is_exception, kind
 LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
 """The lifetime of a prefix in seconds, by the ttl of its cachePoint."""
 
-_OK: Final = 200
-
 _DOUBT: Final = 0.15
-"""The relative error of token estimates. Caching is uncertain if a token count is within this fraction of the minimum.
+"""The relative error of token estimates.
+
+If a token count differs from the minimum by less than this fraction of the minimum, caching is uncertain.
 """
 
 
@@ -40,7 +42,6 @@ class CachedPrefix:
     """
 
     use: PromptUse
-    tokens: int
     lasts: float
     until: float
     born: int
@@ -51,11 +52,12 @@ class CachedPrefix:
 class PromptUse:
     """One call's use of the cache. `read`, `written` and `rest` are numbers of input tokens: read, written, not cached.
 
-    `details` are the written tokens by ttl. `at` is the time of the call on the fake's clock; `born` is the number of
-    prefixes that were written before the call. The call reads the blocks before index `read_end`, and writes the blocks
-    from there to `written_end`. `near` is true if a prefix is so close to the minimum that caching is uncertain.
-    `implicit` is true if the request has no cachePoint and the model caches on its own. `prefixes` contains the
-    prefixes that the call wrote or renewed, by their numbers of blocks; it is empty until the answer begins.
+    `source` is the prefix that the call reads. `details` are the written tokens by ttl. `at` is the time of the call on
+    the fake's clock; `born` is the number of prefixes that were written before the call. `cacheable` are the numbers of
+    blocks of the prefixes that the call reads or writes. `near` is true if a prefix is so close to the minimum that
+    caching is uncertain. `implicit` is true if the request has no cachePoint and the model caches on its own.
+    `prefixes` contains the prefixes that the call wrote or renewed, by their numbers of blocks; it is empty until the
+    answer begins.
     """
 
     cache: PromptCache = field(repr=False)
@@ -67,14 +69,11 @@ class PromptUse:
     rest: int
     read: int = 0
     written: int = 0
-    read_end: int = 0
-    written_end: int = 0
     source: CachedPrefix | None = None
     details: tuple[tuple[str, int], ...] = ()
     cacheable: tuple[int, ...] = ()
     near: bool = False
     implicit: bool = False
-    pauses: tuple[float, float] = (0.0, 0.0)
     prefixes: dict[int, CachedPrefix] = field(default_factory=dict[int, CachedPrefix])
 
 
@@ -90,17 +89,13 @@ class PromptCache:
     """
 
     def __init__(self, parent: Callable[[Call], Call | None], minimum: int | None = None) -> None:
-        if minimum is not None and (isinstance(minimum, bool) or minimum < 0):
-            raise ReplyError(
-                f"cache_minimum={minimum!r}; it is a number of tokens from 0, or None for each model's own."
-            )
         self.minimum = minimum
         self.now = 0.0
         self.uses: list[PromptUse] = []
         self.parent = parent
         self._born = 0
         self._prefixes: dict[bytes, CachedPrefix] = {}
-        self._answered: list[PromptUse] = []
+        self._answered: list[tuple[PromptUse, float, float]] = []
 
     def use(self, call: Call) -> PromptUse | None:
         """Compute the tokens that a call reads and writes; None if the request or the model uses no cache."""
@@ -112,11 +107,10 @@ class PromptCache:
         if implicit and not caching.implicit:
             return None
         self.settle()
-        prompt = prompt_of(call.body, call.model_id, known)
+        prompt = prompt_of(call.body, call.model_id, known, caching)
         if self.minimum is not None:
             caching = replace(caching, minimum=self.minimum)
-        rest = max(1, prompt.tokens[-1])
-        use = PromptUse(self, call, prompt, caching, self.now, self._born, rest, implicit=implicit)
+        use = PromptUse(self, call, prompt, caching, self.now, self._born, max(1, prompt.tokens[-1]), implicit=implicit)
         self._count(use, {len(prompt.ends) - 1: "5m"} if implicit else prompt.points)
         self.uses.append(use)
         return use
@@ -126,8 +120,7 @@ class PromptCache:
 
         Other calls can read the prefixes of the call as soon as the client has received an event of the answer.
         """
-        use.pauses = first, more
-        self._answered.append(use)
+        self._answered.append((use, first, more))
 
     def later(self, seconds: float) -> None:
         """Advance the fake's clock by these seconds. Raises ReplyError unless the number is positive."""
@@ -149,19 +142,17 @@ class PromptCache:
 
     def settle(self) -> None:
         """Store the prefixes of calls whose answers have begun."""
-        waiting = list[PromptUse]()
-        for use in self._answered:
-            taken = use.call.answered.taken
-            if taken and not has_failed(use.call):
-                self._keep(use)
-            elif not taken and use.call.answered.outcome == "still running":
-                waiting.append(use)
+        waiting: list[tuple[PromptUse, float, float]] = []
+        for use, first, more in self._answered:
+            answered = use.call.answered
+            if answered.taken and not has_failed(use.call):
+                self._keep(use, self.now + first)
+                self.now = self.now + first + more
+            elif not answered.taken and answered.outcome == "still running":
+                waiting.append((use, first, more))
         self._answered = waiting
 
-    def _keep(self, use: PromptUse) -> None:
-        first, more = use.pauses
-        begun = self.now + first
-        self.now = begun + more
+    def _keep(self, use: PromptUse, begun: float) -> None:
         if use.source is not None:
             use.source.until = max(use.source.until, begun + use.source.lasts)
             use.source.last = use.call.number
@@ -170,7 +161,7 @@ class PromptCache:
             found = self._prefixes.get(end)
             if found is None or found.until <= use.at:
                 self._born += 1
-                found = CachedPrefix(use, use.prompt.tokens[point], lasts, begun + lasts, self._born, use.call.number)
+                found = CachedPrefix(use, lasts, begun + lasts, self._born, use.call.number)
                 self._prefixes[end] = found
             found.until = max(found.until, begun + found.lasts)
             found.last = use.call.number
@@ -183,14 +174,12 @@ class PromptCache:
         if not use.cacheable:
             return
         look_back = len(tokens) if use.implicit else use.caching.look_back
-        use.read_end, use.source = max(
-            (self._longest(use, point, look_back) for point in use.cacheable), key=lambda found: found[0]
-        )
-        use.written_end = use.cacheable[-1]
-        use.read = tokens[use.read_end]
+        found = (self._longest(use, point, look_back) for point in use.cacheable)
+        read_end, use.source = max(found, key=itemgetter(0))
+        use.read, written_end = tokens[read_end], use.cacheable[-1]
         use.near = use.near or (use.read > 0 and _is_near(use.read, least))
-        use.written = tokens[use.written_end] - use.read
-        use.rest = max(1, tokens[-1] - tokens[use.written_end])
+        use.written = tokens[written_end] - use.read
+        use.rest = max(1, tokens[-1] - tokens[written_end])
         use.details = _details({point: tokens[point] for point in use.cacheable}, points, use.read)
 
     def _longest(self, use: PromptUse, point: int, look_back: int) -> tuple[int, CachedPrefix | None]:
@@ -208,7 +197,7 @@ class PromptCache:
 def has_failed(call: Call) -> bool:
     """Whether the call's answer is only an error. Such a call neither reads nor writes the cache."""
     first = next(call.answered.taken.events, None)
-    return call.status != _OK or (first is not None and is_exception(kind(first.event)))
+    return call.status != 200 or (first is not None and is_exception(kind(first.event)))
 
 
 def _is_near(tokens: int, least: int) -> bool:
@@ -217,10 +206,10 @@ def _is_near(tokens: int, least: int) -> bool:
 
 def _details(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
     """Return the written tokens by ttl. The ttl of a cachePoint applies to the blocks after the previous cachePoint."""
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     before = read
     for point, tokens in sorted(cached.items()):
         if tokens > before:
-            found[points[point]] = found.get(points[point], 0) + tokens - before
+            found[points[point]] += tokens - before
             before = tokens
     return tuple(found.items())

@@ -7,23 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import Refusal
 from converse_harness.errors import StreamOrderError
+from converse_harness.json_values import member_of, object_of
+from converse_harness.notes import Note
 from converse_harness.reply.body import summarize_block
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.delivery import SentChunks, SentEvent
-from converse_harness.stream.http import Request
-
-if TYPE_CHECKING:
-    from converse_harness.bedrock.rules import Refusal
-    from converse_harness.notes import Note
-    from converse_harness.stream.http import Chunk
-    from converse_harness.user_lines import UserLine
+from converse_harness.stream.http import Chunk, Request
+from converse_harness.user_lines import UserLine
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
@@ -31,21 +29,17 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request contains a conversation. In other requests, `messages` may have another meaning."""
 
-
-_OK: Final = 200
-
 _ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
-"""The outcome of an answer. "cut" means that the answer is incomplete, for example because of a fault, or because the
-server stopped."""
+"""The outcome of an answer. A "cut" answer is incomplete, for example because of a fault or a stopped server."""
 
 
 class Parting(NamedTuple):
     """The first difference between a request and an earlier request: its path and character, old text and new text.
 
     `character` is the index at which the first different word starts. In a long word, it is the index of the first
-    different character. It is None if the values are not texts.
+    different character. `character` is None if the values are not texts.
     """
 
     path: str
@@ -75,7 +69,7 @@ class CacheUse(NamedTuple):
 
 @dataclass(slots=True, weakref_slot=True)
 class Answered:
-    """The answer to a Call, filled in by the Endpoint and the transport."""
+    """The answer to a Call. The Endpoint and the transport set its fields while the answer is made and sent."""
 
     status: int = 0
     reply: Reply | None = None
@@ -91,17 +85,22 @@ class Answered:
     waited: float = 0.0
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
+    cache: Callable[[Call], CacheUse] = field(init=False)
+    """The function that computes the value of `Call.cache`. The Endpoint sets it, and `html`, for each Call."""
+    html: Callable[[Call], str] = field(init=False)
+    """The function that makes the HTML of a Call for a notebook."""
     prompt: object = None
     """The PromptUse of the call; `use_of` returns it."""
-    cache: Callable[[Call], CacheUse] | None = None
-    """The function that computes the value of `Call.cache`."""
     parent: Callable[[], Call | None] | None = None
-    """Returns `Call.parent`. The field is None until the parent has been looked up."""
+    """A function that returns the value of `Call.parent`; None until the parent has been looked up."""
     differs: Callable[[], str] | None = None
-    """For a recorded answer, if the recorded request is another one: returns the places that differ, except ids.
+    """A function that returns the paths, except those of ids, at which the request and the recorded request differ.
+
+    It is None if the answer is not from a recording, or if the recorded request is equal.
     """
     passed_on: Callable[[], ForwardedCall] | None = None
-    """For a forwarded call: returns the part of the real answer that the client has received."""
+    """A function that returns the part of a real answer that the client has received; None for an answer of the fake.
+    """
 
 
 class ForwardedCall(NamedTuple):
@@ -158,21 +157,17 @@ class Call:
     @cached_property
     def attempt(self) -> int:
         """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
-        for (
-            name,
-            value,
-        ) in self.request.headers:  # `self.headers` would stay in memory for each call
-            if name.lower() == "amz-sdk-request":
-                match = re.search(r"attempt=(\d+)", value)
-                return int(match[1]) if match else 1
+        for name, value in self.request.headers:  # not `self.headers`, which would stay in memory for each call
+            if name.lower() == "amz-sdk-request" and (found := re.search(r"attempt=(\d+)", value)):
+                return int(found[1])
         return 1
 
     @cached_property
     def params(self) -> dict[str, Any]:
         """The keyword arguments of the boto3 call, as a mock's `assert_called_with` would compare them.
 
-        For InvokeModel and other operations whose body has no model: the arguments in the path, and the members of the
-        JSON body.
+        AWS's model does not describe the body of InvokeModel and of some other operations. For these, `params` are the
+        arguments in the path and the members of the JSON body.
         """
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
@@ -181,12 +176,12 @@ class Call:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, with blobs as bytes. For CountTokens, these are the messages whose tokens must be counted."""
+        """The messages of the request, with blobs as bytes. For CountTokens, these are the messages to count."""
         return cast("list[dict[str, Any]]", self._conversation.get("messages", []))
 
     @property
     def system(self) -> list[dict[str, Any]]:
-        """The system content blocks."""
+        """The system content blocks of the request."""
         return cast("list[dict[str, Any]]", self._conversation.get("system", []))
 
     @cached_property
@@ -201,18 +196,19 @@ class Call:
 
     @cached_property
     def tool_names(self) -> list[str]:
-        """The names of the tools, in their order."""
+        """The names of the tools that the model may use, in the order of the request."""
         return [tool["toolSpec"]["name"] for tool in self.tools if "name" in tool.get("toolSpec", ())]
 
     @property
     def tool_choice(self) -> dict[str, Any] | None:
-        """The toolChoice, or None."""
+        """The toolChoice of the request; None if the request has none."""
         return self._tool_config.get("toolChoice")
 
     @property
     def tool_results(self) -> list[dict[str, Any]]:
         """The ToolResultBlocks of the last message."""
-        return [block["toolResult"] for block in self._last_content if "toolResult" in block]
+        content: Sequence[Mapping[str, Any]] = self.messages[-1].get("content", ()) if self.messages else ()
+        return [block["toolResult"] for block in content if "toolResult" in block]
 
     @cached_property
     def last_user_text(self) -> str:
@@ -228,18 +224,17 @@ class Call:
         """The number of the requested answer in its conversation: 1 plus the number of answers in the messages."""
         # The turn is needed before the first byte of every answer. Therefore the roles are read from the JSON body; its
         # conversion to `params` may be slow.
-        whole = self.operation in SCRIPTED
-        messages = self.body.get("messages", ()) if whole else self.messages
+        messages = self.body.get("messages", ()) if self.operation in SCRIPTED else self.messages
         return 1 + [*map(_ROLE, messages)].count("assistant")
 
     @property
     def inference(self) -> dict[str, Any]:
-        """The inferenceConfig."""
+        """The inferenceConfig of the request; empty if the request has none."""
         return cast("dict[str, Any]", self.params.get("inferenceConfig", {}))
 
     @property
     def guardrail(self) -> dict[str, Any] | None:
-        """The guardrailConfig, or None."""
+        """The guardrailConfig of the request; None if the request has none."""
         return self.params.get("guardrailConfig")
 
     @property
@@ -260,12 +255,12 @@ class Call:
 
     @property
     def reply(self) -> Reply | None:
-        """The Reply that answered the call; None if there was none."""
+        """The Reply that answered the call; None if no Reply answered."""
         return self.answered.reply
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal that Bedrock would send, if the rules were checked and the request breaks one; otherwise None."""
+        """The refusal that Bedrock would send; None if the request breaks no rule, or if no rule was checked."""
         return self.answered.refusal
 
     @property
@@ -274,14 +269,14 @@ class Call:
 
         For a recorded answer, these are the numbers in its usage.
         """
-        return self.answered.cache(self) if self.answered.cache is not None else CacheUse()
+        return self.answered.cache(self)
 
     @property
     def parent(self) -> Call | None:
-        """The call that this call continues: the call whose answer is this fake's last answer in the messages.
+        """The call that this call continues: its answer is the last answer of this fake in the messages of this call.
 
-        The value is None for the first call of a conversation, if `history` is "off", or if the fake has dropped the
-        parent.
+        The value is None for the first call of a conversation, and if `history` is "off". It is also None if the fake
+        has dropped the parent.
         """
         return self.answered.parent() if self.answered.parent is not None else None
 
@@ -299,8 +294,8 @@ class Call:
         passed_on = self.answered.passed_on
         if passed_on is None:
             return (*self.answered.taken.events,)
-        taken = [(chunk, at) for chunk, at in passed_on().taken if chunk.event is not None]
-        return tuple(SentEvent(event, at) for chunk, at in taken for event in (chunk.event, *chunk.more) if event)
+        events = ((event, at) for chunk, at in passed_on().taken for event in (chunk.event, *chunk.more))
+        return tuple(SentEvent(event, at) for event, at in events if event)
 
     @property
     def outcome(self) -> CallOutcome:
@@ -310,15 +305,12 @@ class Call:
     @property
     def response(self) -> Response | None:
         """The whole answer, assembled; None after an error, or if the stream is incomplete or in a wrong order."""
-        if self.answered.passed_on is not None and (response := self.answered.passed_on().response) is not None:
+        passed_on = self.answered.passed_on
+        response = (None if passed_on is None else passed_on().response) or self.answered.response
+        if response is not None:
             return response
-        if self.answered.response is not None:
-            return self.answered.response
-        events = self.events
-        if not events:
-            return None
         try:
-            response = assemble(event for event, _ in events)
+            response = assemble(event for event, _ in self.events)
         except StreamOrderError:
             return None
         if self.outcome != "still running":
@@ -343,7 +335,7 @@ class Call:
         if not said:
             why = self.malformed if self.refusal is None else self.refusal.rule.name
             refused = (self.answered.error or "no reply") if why is None else f"refused: {why}"
-            said = "not from the script" if self.status == _OK else refused
+            said = "not from the script" if self.status == 200 else refused
         return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
 
     def __repr__(self) -> str:
@@ -351,27 +343,17 @@ class Call:
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook, with secrets masked: the whole request, and the answer with its times."""
-        from converse_harness.endpoint.viewing import views_of
-        from converse_harness.viewer import call_html, notebook_html
-
-        return notebook_html(*map(call_html, views_of([self])))
+        return self.answered.html(self)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]
 
     @cached_property
     def _conversation(self) -> Mapping[str, Any]:
-        if self.operation not in CONVERSATIONS:
-            return {}
         if self.operation == "CountTokens":
-            counted = self.params.get("input")
-            return cast("dict[str, dict[str, Any]]", counted).get("converse", {}) if isinstance(counted, dict) else {}
-        return self.params
+            return object_of(member_of(self.params, "input", "converse"))
+        return self.params if self.operation in SCRIPTED else {}
 
     @property
     def _tool_config(self) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", self._conversation.get("toolConfig") or {})
-
-    @property
-    def _last_content(self) -> Sequence[Mapping[str, Any]]:
-        return self.messages[-1].get("content", ()) if self.messages else ()

@@ -19,7 +19,7 @@ class UsedTool(str):
     """The name of a tool that the agent executed; it equals the plain name.
 
     `input` is the input that the model gave, `content` is the content of the toolResult, as blocks of the API. `failed`
-    is true if the result has the status "error". `call` is the call that brought the result.
+    is true if the result has the status "error". `call` is the call whose request contains the result.
 
     >>> UsedTool("clock", {"zone": "UTC"}, {"content": [{"text": "12:00"}]}) == "clock"
     True
@@ -59,7 +59,7 @@ class Calls(Sequence[Call]):
     def __init__(self, every: Iterable[Call] = (), *, only: Sequence[str] | None = SCRIPTED) -> None:
         self._every = tuple(every)
         self._of = only[0] if only is not None and only is not SCRIPTED else None
-        """The operation of these calls, for the result of `of`; otherwise None."""
+        """The operation of these calls if the method `of` made this object; otherwise None."""
         self._calls = self._every if only is None else tuple([call for call in self._every if call.operation in only])
 
     @property
@@ -74,7 +74,8 @@ class Calls(Sequence[Call]):
         """The calls of one operation, such as "CountTokens". Raises ReplyError if no service of Bedrock has it."""
         given = cast("object", operation)  # tests are user code
         if not isinstance(given, str) or bedrock.service_of(given) is None:
-            close = nearest(str(operation).replace("_", ""), _operations())
+            known = [*bedrock.operations(), *bedrock.service(bedrock.CONTROL_PLANE).operation_names]
+            close = nearest(str(operation).replace("_", ""), known)
             hint, version = f" Did you mean {close!r}?" if close else "", bedrock.botocore_version()
             raise ReplyError(
                 f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}.{hint} It takes "
@@ -91,7 +92,7 @@ class Calls(Sequence[Call]):
 
     @property
     def tools_used(self) -> list[UsedTool]:
-        """The tools that the agent executed, in order: those that the model asked for and whose results came back.
+        """The tools that the agent executed, in order: the tool uses whose results are in requests.
 
         An item equals the tool's name, and has `input`, `content`, `failed` and `call`. A result counts once, however
         often requests repeat it. An error result for a tool that the request does not offer is left out, because no
@@ -158,16 +159,12 @@ class Calls(Sequence[Call]):
         return [name for name in super().__dir__() if not name.startswith("_")]
 
 
-def _operations() -> list[str]:
-    return [*bedrock.operations(), *bedrock.service(bedrock.CONTROL_PLANE).operation_names]
-
-
 def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
-    """Yield the tools whose results came back.
+    """Yield the tool uses whose results are in requests.
 
-    A result counts as often as the fake has sent its toolUseId. So a result that a request repeats (for example after
-    an error) is not counted again, but in two conversations with the same answers both results are counted. An id in
-    messages that a test wrote, which the fake never sent, counts once.
+    A result is counted at most as often as the fake has sent its toolUseId. So a result that a request repeats (for
+    example after an error) is not counted again, but two conversations with the same answers have two results. An id
+    that the fake has never sent is counted once: a test wrote it.
     """
     sent: Counter[str] = Counter()
     counted: Counter[str] = Counter()
@@ -178,27 +175,18 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
             result = results.get(use_id)
             if result is None or counted[use_id] >= max(1, sent[use_id]):
                 continue
-            if result.get("status") == "error" and name not in call.tool_names:
-                continue
-            counted[use_id] += 1
-            yield UsedTool(name, use.get("input"), result, call)
-        answer = call.response
-        sent.update(
-            block["toolUse"]["toolUseId"]
-            for block in (answer.message["content"] if answer else ())
-            if "toolUse" in block
-        )
+            if result.get("status") != "error" or name in call.tool_names:
+                counted[use_id] += 1
+                yield UsedTool(name, use.get("input"), result, call)
+        content = call.response.message["content"] if call.response else ()
+        sent.update(block["toolUse"]["toolUseId"] for block in content if "toolUse" in block)
 
 
 def _latest(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """Return the tool uses of the last answer in the messages, and the results that follow it, by toolUseId."""
+    """Return the tool uses of the last answer in the messages, and the results after this answer, by toolUseId."""
     at = max((place for place, message in enumerate(messages) if message.get("role") == "assistant"), default=-1)
-    asked = messages[at].get("content", ()) if at >= 0 else ()
-    uses = [block["toolUse"] for block in asked if "toolUse" in block]
-    after = [
-        block["toolResult"]
-        for message in messages[at + 1 :]
-        for block in message.get("content", ())
-        if "toolResult" in block
-    ]
-    return uses, {str(result.get("toolUseId")): result for result in after}
+    answer = messages[at].get("content", ()) if at >= 0 else ()
+    uses = [block["toolUse"] for block in answer if "toolUse" in block]
+    after = [block for message in messages[at + 1 :] for block in message.get("content", ())]
+    results = [block["toolResult"] for block in after if "toolResult" in block]
+    return uses, {str(result.get("toolUseId")): result for result in results}

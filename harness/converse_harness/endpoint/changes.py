@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os.path import commonprefix
 from typing import Final, Literal, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import Advice
-from converse_harness.secrets import mask
+from converse_harness.secrets import common_length, mask
 
 HistoryChangeKind = Literal[
     "history_leaves_out_tool_use",
@@ -24,7 +23,7 @@ HistoryChangeKind = Literal[
 
 
 class HistoryChangeWords(NamedTuple):
-    """The texts for one kind of change: its meaning, and the words that follow "call 2" in a message."""
+    """The texts for one kind of change: its meaning, and the words after "call 2", for example, in a message."""
 
     means: str
     words: str
@@ -87,7 +86,7 @@ class HistoryChange(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """A key that identifies the change. If a later request repeats the change, the key is equal."""
+        """A key that identifies the change. A later request that repeats the change gives an equal key."""
         return self.kind, self.name, self.was
 
 
@@ -98,17 +97,20 @@ _SHOWN: Final = 80
 _BEFORE: Final = 20
 
 _NEAR: Final = 4000
-"""The number of characters on each side of a difference that are searched for secrets. Longer secrets are unlikely."""
+"""The maximum number of characters before and after a difference that are searched for secrets.
+
+Longer secrets are unlikely.
+"""
 
 
 def changed_answer(call: Call, change: HistoryChange) -> str:
     """Return the message about one change to an earlier answer."""
     first = HISTORY_CHANGES[change.kind].words.format(name=change.name, number=change.number)
     was, now = _apart(change.was, change.now)
-    at = f"messages[{change.message}]"
-    rows = (("arrived", call.asked), ("was", was), ("is now", now), ("at", at))
-    below = "\n".join(f"{title:<10}{text}" for title, text in rows)
-    return mask(f"call {call.number} {first}\n\n{below}")
+    return mask(
+        f"call {call.number} {first}\n\narrived   {call.asked}\n"
+        f"was       {was}\nis now    {now}\nat        messages[{change.message}]"
+    )
 
 
 _KEEP: Final = (
@@ -129,12 +131,7 @@ def _apart(was: str, now: str) -> tuple[str, str]:
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
     same = common_length(*masked)
     start = same - _BEFORE if same > 2 * _BEFORE else 0
+    begins = "..." if place + start else ""
     shown = [text[start : start + _SHOWN].replace("\n", "\\n") for text in masked]
-    cut = [f"{'...' * bool(place + start)}{text}" for text in shown]
     ends = ["..." * (len(text) > start + _SHOWN) for text in masked]
-    return cut[0] + ends[0], cut[1] + ends[1]
-
-
-def common_length(one: str, other: str) -> int:
-    """Return the number of characters at the beginning that are equal in both texts."""
-    return len(commonprefix((one, other)))  # noqa: RUF071 - characters, not parts of paths
+    return f"{begins}{shown[0]}{ends[0]}", f"{begins}{shown[1]}{ends[1]}"

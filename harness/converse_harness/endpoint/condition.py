@@ -1,4 +1,7 @@
-"""Decide whether a reply may answer a call, from the call's operation and from the condition of a `when`."""
+"""Decide whether a reply may answer a call, from the call's operation and from the condition of a `when`.
+
+The functions `is_async` and `blame` are for all functions of the user: predicates, and functions that compute replies.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,15 @@ from dataclasses import dataclass, field, fields
 from fnmatch import translate
 from inspect import isasyncgenfunction, iscoroutinefunction
 from operator import attrgetter
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.outputs import ANSWERED, check_operation
 from converse_harness.errors import Advice, ReplyError
-from converse_harness.reply.body import ErrorBody, shorten
+from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
-from converse_harness.user_lines import UserLine, calling_line
+from converse_harness.user_lines import UserLine, calling_line, raising_line
 
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which may match anywhere."""
@@ -28,7 +30,7 @@ class Searched(Protocol):
     """A compiled pattern, of `re` or of another engine; the search of another engine may be slow."""
 
     def search(self, text: str, /) -> object:
-        """Return a match or None. Raises CallError if the search gives up."""
+        """Return a match; None if the text has none. Raises CallError if the search takes too long."""
         ...
 
 
@@ -50,11 +52,11 @@ _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 """The parts that are patterns; if the call's value is a list, one matching item is enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """An operation with its own kind of answer. A reply answers the operation only if the script names the operation.
 
-    `answers` returns whether a reply can answer the operation; `otherwise` is the advice if the reply cannot.
+    The function `answers` returns true for each reply that can answer the operation. `otherwise` is the advice about
+    other replies.
     """
 
     answers: Callable[[Reply], bool]
@@ -63,7 +65,7 @@ class Named:
 
 NAMED: Final[Mapping[str, Named]] = {
     "CountTokens": Named(
-        lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
+        operations.is_failure,
         Advice(
             "only an error before the stream or a connection failure can, reply.throttled() for instance. For a "
             'number of your own give the output: {"inputTokens": 42}.',
@@ -91,17 +93,42 @@ _OTHERS: Final = Named(
         NAMED["CountTokens"].otherwise.json,
     ),
 )
-"""The operations without a default answer."""
+"""The row for each operation that is not in NAMED."""
 
 
 def is_async(function: object) -> bool:
-    """Whether a function or another callable is async, so that its result would have to be awaited."""
+    """Whether a callable is async, so that its result would have to be awaited."""
     called = getattr(function, "__call__", None)  # noqa: B004 - the method itself, not whether there is one
     return any(map(iscoroutinefunction, (function, called))) or any(map(isasyncgenfunction, (function, called)))
 
 
+def blame(error: Exception, what: str, line: UserLine | None, doing: str) -> None:
+    """Add a note to an error that a function of the user raised.
+
+    `what` describes the function, `line` is the line at which the user gave the function, `doing` is its task.
+
+    >>> error = KeyError("foo")
+    >>> blame(error, "the function given to always()", UserLine("test_x.py", 12), "it answered call 1")
+    >>> error.__notes__
+    ['raised by the function given to always() at test_x.py:12, while it answered call 1']
+    """
+    raised_at = raising_line(error)
+    returned = isinstance(error, ReplyError) and raised_at is None
+    place = f" at {raised_at}" if raised_at is not None and raised_at != line else ""
+    given = "" if line is None else f" at {line}"
+    note = f"{'returned' if returned else 'raised'}{place} by {what}{given}, while {doing}"
+    if note not in getattr(error, "__notes__", ()):  # a function may raise the same object again
+        error.add_note(note)
+
+
+def in_short(error: Exception, call: Call) -> str:
+    """Return the type and the text of an error, with the notes about this call that `blame` added."""
+    notes = [note for note in getattr(error, "__notes__", ()) if note.endswith(f" call {call.number}")]
+    return ", ".join([f"{type(error).__name__}: {error}", *notes])
+
+
 def check_answer(operation: str | None, reply: Reply) -> None:
-    """Raise ReplyError if the operation has its own kind of answer and the reply is of another kind."""
+    """Raise ReplyError if the operation has its own kind of answer, and the reply is not of this kind."""
     if operation is None or operation in SCRIPTED:
         return
     named = NAMED.get(operation, _OTHERS)
@@ -112,7 +139,7 @@ def check_answer(operation: str | None, reply: Reply) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A condition on a call; every given part must hold.
+    """A condition on a call. Each field except None is a part of the condition, and every part must hold.
 
     `turn` counts the model's answers in the conversation from 1: a call whose messages contain no answer is turn 1.
     """
@@ -158,7 +185,7 @@ class Condition:
         return {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
 
     def meets(self, call: Call) -> bool:
-        """Whether every part holds; the predicate is called only if all other parts hold."""
+        """Whether the call meets every part. The predicate is called only if the call meets all other parts."""
         for test in self._tests.values():
             if not test(call):
                 return False
@@ -184,9 +211,9 @@ class Condition:
         return found
 
     def _glob_advice(self, name: str, value: object) -> str:
-        """Advice for a glob that nearly matches (a part of the text, or with other capitals); empty for all others.
+        """Return advice for a glob that nearly matches: it is a part of the text, or differs only in its capitals.
 
-        For an operation, the advice is to write one exact name.
+        For an operation, the advice is to write one exact name. For all other parts, return an empty text.
         """
         wanted = getattr(self, name)
         if name == "operation":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from converse_harness.bedrock.listed import ListedModel, listed_model, listed_models, provider_of
+from converse_harness.bedrock.listed import listed_model, listed_models, provider_of
 from converse_harness.bedrock.models import bare, standing, stands_for
 from converse_harness.endpoint.call import Call
 
@@ -22,28 +22,15 @@ Output = Mapping[str, Any]
 """The members of an operation's output."""
 
 
-def known_answer(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Return the output for a call of the control plane; None if the table of models does not contain the answer.
-
-    `models` is the setting with this name; it maps ids such as ARNs to the ids of models.
-    """
-    answers = ANSWERS.get(call.operation or "")
-    return None if answers is None else answers(call, models)
-
-
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
-    """List the models with known whole ids that support Converse and have not reached the end of their life."""
-    del models
+    """Return the output with the models that support Converse, whose whole ids are known, and that are not retired."""
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
         return None
     provider, inference = _folded(asked.get("byProvider", "")), asked.get("byInferenceType")
-    rows = [
-        each
-        for each in listed_models()
-        if _folded(each.provider).startswith(provider) and (inference is None or inference in each.inference)
-    ]
-    return {"modelSummaries": [_described(each.id, each.name) for each in rows]}
+    rows = [each for each in listed_models() if inference is None or inference in each.inference]
+    shown = [_described(each.id, each.name) for each in rows if _folded(each.provider).startswith(provider)]
+    return {"modelSummaries": shown}
 
 
 def _filters(call: Call) -> Mapping[str, str]:
@@ -70,7 +57,7 @@ def _unanswered_filter(asked: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def why_unknown(call: Call) -> str | None:
-    """Return the reason why the table of models has no answer to a call; None for an operation that it never answers.
+    """Return the reason why the table of models has no answer to a call; None if it has no answers to the operation.
 
     The reason is the rest of a sentence that begins with the operation and `is not answered: `.
     """
@@ -97,21 +84,17 @@ def _get_model(call: Call, models: Mapping[str, str]) -> Output | None:
 
 
 def _described(model_id: str, name: str) -> dict[str, Any]:
-    """Return the known facts about a model as members of the output. `name` is used if the model is not listed."""
+    """Return the known facts about a model as members of the output. `name` is the name of an unlisted model."""
     listed = listed_model(model_id)
-    return {
+    described = {
         "modelArn": _model_arn(model_id, _REGION),
         "modelId": model_id,
         "modelName": name if listed is None else listed.name,
         "providerName": provider_of(model_id),
-        **_asked_how(listed),
     }
-
-
-def _asked_how(listed: ListedModel | None) -> Mapping[str, Any]:
     if listed is None:
-        return {}
-    return {"outputModalities": ["TEXT"], "inferenceTypesSupported": [*listed.inference]}
+        return described
+    return {**described, "outputModalities": ["TEXT"], "inferenceTypesSupported": [*listed.inference]}
 
 
 def _model_arn(model_id: str, region: str) -> str:
@@ -119,7 +102,10 @@ def _model_arn(model_id: str, region: str) -> str:
 
 
 def _get_profile(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Describe an inference profile that has a region prefix such as `us.`, or that the setting `models` contains."""
+    """Return the output for an inference profile with a region prefix such as `us.`, or one in the setting `models`.
+
+    Return None if the model behind the profile is unknown.
+    """
     asked = call.path_params["inferenceProfileIdentifier"]
     profile = asked.rpartition("/")[2]
     model = stands_for(models, asked)
@@ -144,4 +130,8 @@ ANSWERS: Final[Mapping[str, Callable[[Call, Mapping[str, str]], Output | None]]]
     "GetFoundationModel": _get_model,
     "GetInferenceProfile": _get_profile,
 }
-"""Maps each operation that the table of models can answer to the function that builds its output."""
+"""Maps each operation that the table of models can answer to the function that builds its output.
+
+The function takes the call and the setting `models`, which maps ids such as ARNs to the ids of models. It returns None
+if the table of models does not contain the answer.
+"""

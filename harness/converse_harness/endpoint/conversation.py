@@ -11,18 +11,12 @@ from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.changes import HistoryChange
 from converse_harness.endpoint.history import (
     AssistantTurn,
-    Block,
     GivenAnswer,
-    Message,
     SentHistory,
     TurnReader,
-    content_of,
     given_answer,
     likeness,
-    same_use,
     squeezed,
-    texts_of,
-    uses_of,
 )
 
 HistoryLevel = Literal["note", "fail", "off"]
@@ -51,11 +45,9 @@ From these values on, the text is assumed to be a changed version of the answer.
 _SAME: Final = 64
 """If more answers than this have the same text or the same number of messages, only the latest ones are examined."""
 
-_OK: Final = 200
-
 
 class _Found(NamedTuple):
-    """An answer found in a turn of a request. `sure` is false if the turn may contain another answer that is equal."""
+    """An answer found in a turn of a request. `sure` is false if the turn may contain an equal answer instead."""
 
     answer: GivenAnswer
     sure: bool
@@ -64,8 +56,8 @@ class _Found(NamedTuple):
 class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
-    `calls` is the growing list of the fake's calls. Each answer is read once: when it is complete and a later request
-    has assistant messages. The class is not thread-safe.
+    `calls` is the list to which the fake appends its calls. Each answer is read once: when it is complete and a later
+    request has assistant messages. The class is not thread-safe.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -102,14 +94,14 @@ class Conversation:
                     continue
                 others = [other.answer for other in found if other is not each]
                 reader = TurnReader(history, turn, each.answer, others, self._by_use.keys(), [*self._parts.values()])
-                changes = {change.key: change for change in reader.changes() if change.key not in each.answer.said}
-                each.answer.said.update(changes)
+                changes = {change.key: change for change in reader.changes() if change.key not in each.answer.reported}
+                each.answer.reported.update(changes)
                 new += changes.values()
                 each.answer.unchanged = turn.messages
         return new
 
     def forget(self, call: Call) -> None:
-        """Drop a call and its answer."""
+        """Remove a call and its answer from the indexes."""
         self._running.pop(call.number, None)
         self._last = None
         self._parts.pop(call.number, None)
@@ -144,49 +136,24 @@ class Conversation:
     def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
         """Return the fake's answers that a turn contains, in the order of their calls."""
         found: dict[int, _Found] = {}
-        blocks = turn.blocks
-        for use_id in uses_of(blocks):
+        for use_id in turn.uses:
             if given := self._by_use.get(use_id):
                 sure = len(use_id) >= _SURE and len(given) == 1
-                one = self._chosen(given, history, turn, before, sure=sure)
-                if len(given) > 1 and not _has_uses(turn, one.answer):
+                one = _Found(given[0], sure=True) if sure else _chosen(given, history, turn, before)
+                if len(given) > 1 and not turn.has_uses_of(one.answer):
                     one = one._replace(sure=False)  # an id that several answers share does not identify an answer
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}
-        texts = [text for text in texts_of(blocks) if text not in known]
+        texts = [text for text in turn.texts if text not in known]
         for text in (*texts, "".join(texts)):
             if same := self._by_text.get(text) or self._by_text.get(squeezed(text)):
-                one = self._chosen(same[-_SAME:], history, turn, before, sure=False)
+                one = _chosen(same[-_SAME:], history, turn, before)
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
         if not found and (changed := self._in_the_same_place(history, turn)) is not None:
             found[changed.call.number] = _Found(changed, sure=True)
         return [found[number] for number in sorted(found)]
-
-    def _chosen(
-        self,
-        candidates: Sequence[GivenAnswer],
-        history: SentHistory,
-        turn: AssistantTurn,
-        before: Call | None,
-        *,
-        sure: bool,
-    ) -> _Found:
-        """Choose one of several answers with the same text or id, by the messages before the turn.
-
-        An answer whose parent is the call `before` is preferred.
-        """
-        if sure:
-            return _Found(candidates[0], sure=True)
-        those = [each for each in candidates if _follows(each.call, history, turn.start)]
-        if len(those) > 1:
-            those = [each for each in those if each.call.parent is before] or those
-        if len(those) > 1:
-            those = [each for each in those if _begins(each.call, history, turn.start)] or those
-        if not those:
-            return _Found(candidates[-1], sure=False)
-        return _Found(max(those, key=lambda each: (_has_uses(turn, each), each.call.number)), sure=True)
 
     def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
         """Return the answer of which this turn is probably a changed copy; None if there is none.
@@ -195,10 +162,10 @@ class Conversation:
         turn, or a similar text.
         """
         candidates = self._by_length.get(turn.start, [])[-_SAME:]
-        sent = "\n".join(texts_of(turn.blocks))
+        sent = "\n".join(turn.texts)
         for each in reversed(candidates):
-            if _begins(each.call, history, turn.start):
-                if each.uses and _has_uses(turn, each):
+            if history.begins_with(each.call, turn.start):
+                if each.uses and turn.has_uses_of(each):
                     return each
                 written = "\n".join(each.texts)
                 if min(len(sent), len(written)) >= _LONG_ENOUGH and likeness(sent, written) >= _LIKE_ENOUGH:
@@ -208,7 +175,7 @@ class Conversation:
     # Indexing the answers
 
     def _catch_up(self, call: Call) -> None:
-        """Add the answers that were completed since the last request to the indexes."""
+        """Index the answers that have ended since the last request."""
         new = [*takewhile(lambda each: each.number > self._seen, reversed(self._calls))]
         self._running |= {each.number: each for each in reversed(new) if each.operation in SCRIPTED}
         self._seen = new[0].number if new else self._seen
@@ -219,12 +186,9 @@ class Conversation:
 
     def _keep(self, call: Call) -> None:
         response = call.response if call.outcome != "cut" else None
-        if response is None:
-            answer = given_answer(call, _parts(call), whole=False)
-        else:
-            broken = call.reply is not None and bool(call.reply.placements)
-            whole = call.status == _OK and response.stop_reason in _WHOLE and not broken
-            answer = given_answer(call, response.message["content"], whole=whole)
+        broken = call.reply is not None and bool(call.reply.placements)
+        whole = response is not None and response.stop_reason in _WHOLE and call.status == 200 and not broken
+        answer = given_answer(call, _parts(call) if response is None else response.message["content"], whole=whole)
         self._answers[call.number] = answer
         if answer.texts and not answer.whole:
             self._parts[call.number] = "".join(answer.texts)
@@ -249,13 +213,11 @@ def _nobody() -> None:
 
 
 def _has_ended(call: Call) -> bool:
-    """Whether the answer has ended. It may have ended although the transport has not reported its outcome yet."""
-    if call.outcome != "still running":
-        return True
+    """Whether the answer has ended, even if the transport has not reported the outcome yet."""
     taken = call.answered.taken
-    if not taken or call.answered.passed_on is not None:
-        return False
-    return call.operation == "Converse" or taken.ends_with_metadata
+    if call.outcome == "still running" and taken and call.answered.passed_on is None:
+        return call.operation == "Converse" or taken.ends_with_metadata
+    return call.outcome != "still running"
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:
@@ -268,29 +230,18 @@ def _parts(call: Call) -> Iterator[dict[str, Any]]:
             yield start
 
 
-def _has_uses(turn: AssistantTurn, answer: GivenAnswer) -> bool:
-    """Whether a turn contains all tool uses of an answer; their ids may differ."""
-    sent = [*uses_of(turn.blocks).values()]
-    return all(any(same_use(use, each) for each in sent) for use in answer.uses.values())
+def _chosen(
+    candidates: Sequence[GivenAnswer], history: SentHistory, turn: AssistantTurn, before: Call | None
+) -> _Found:
+    """Choose one of several answers with the same text or id, by the messages before the turn.
 
-
-def _begins(call: Call, history: SentHistory, start: int) -> bool:
-    """Whether the history's messages before index `start` are exactly the messages of an earlier call."""
-    asked = call.body.get("messages", ())
-    return len(asked) == start and all(map(_same, asked, history.messages))
-
-
-def _follows(call: Call, history: SentHistory, start: int) -> bool:
-    """Whether the history's message before index `start` equals the last user message of an earlier call."""
-    latest_first = reversed(call.body.get("messages", ()))
-    asked = next((message for message in latest_first if message.get("role") != "assistant"), None)
-    return asked is not None and start > 0 and _same(asked, history.messages[start - 1])
-
-
-def _same(one: Message, other: Message) -> bool:
-    """Whether two messages are equal without their cachePoints, because clients move cachePoints between requests."""
-    return one == other or (one.get("role") == other.get("role") and _without_points(one) == _without_points(other))
-
-
-def _without_points(message: Message) -> list[Block]:
-    return [block for block in content_of(message) if "cachePoint" not in block]
+    An answer whose parent is the call `before` is preferred.
+    """
+    fitting = [each for each in candidates if history.follows(each.call, turn.start)]
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if each.call.parent is before] or fitting
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if history.begins_with(each.call, turn.start)] or fitting
+    if not fitting:
+        return _Found(candidates[-1], sure=False)
+    return _Found(max(fitting, key=lambda each: (turn.has_uses_of(each), each.call.number)), sure=True)

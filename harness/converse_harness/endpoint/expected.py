@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self, cast
+from typing import Final, Protocol, Self, cast
 
 from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, RuleLevel
 from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.calls import Calls
-from converse_harness.errors import NotRefused, RefusedRequest, ReplyError
+from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets import mask
 from converse_harness.user_lines import calling_line
 
-if TYPE_CHECKING:
-    from converse_harness.errors import ConverseHarnessError
+_NEVER_REFUSED: Final[Mapping[str, str]] = {
+    "lenient": "nothing is refused with rules={level!r}. Leave this setting out, or hold the "
+    'test to the rules: @pytest.mark.converse(rules="default"), fake_converse(rules="default").',
+    "note": "this rule is only noted, because newer models or answers speak against it. Look for it in fake.notes.",
+    "strict": "this rule refuses only at the strict level, and the level is {level!r}. Raise "
+    'it: @pytest.mark.converse(rules="strict"), fake_converse(rules="strict").',
+}
+"""The reasons why a rule refuses no request: the Endpoint's level is too low, or the rule has this verdict."""
 
 _FOR_THE_ENDPOINT: Final = ("takes", "misses", "line", "was_entered")
 
@@ -24,7 +30,7 @@ _MORE: Final = "   More: converse-harness docs rules expected-refusals"
 
 
 class _Endpoint(Protocol):
-    """The attributes of an Endpoint that a block uses."""
+    """The attributes of an Endpoint that an ExpectedRefusal uses."""
 
     rules: RuleLevel
     calls: list[Call]
@@ -78,8 +84,9 @@ class ExpectedRefusal:
         return self.calls[0]
 
     def takes(self, call: Call, refusal: Refusal) -> bool:
-        """Whether the block expects this refusal; if so, store it. The Endpoint passes each refusal in the block."""
-        if refusal.rule.name != self.rule.name or not self._matches(refusal.message):
+        """Store a refusal if the block expects it. Return whether it does. The Endpoint calls this for each refusal."""
+        matches = self._pattern is None or self._pattern.search(refusal.message) is not None
+        if refusal.rule.name != self.rule.name or not matches:
             return False
         self._taken.append((call, refusal))
         return True
@@ -106,15 +113,11 @@ class ExpectedRefusal:
         if self._taken:
             return
         same = [each for each in self._missed if each[1].rule.name == self.rule.name]
-        reported = same or self._missed
         text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
-        for _, _, problem in reported:  # NotRefused reports these problems
+        for _, _, problem in same or self._missed:  # NotRefused reports these problems
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
         raise NotRefused(mask(text)) from error
-
-    def _matches(self, message: str) -> bool:
-        return self._pattern is None or self._pattern.search(message) is not None
 
     def _not_matched(self, refusals: Sequence[Refusal]) -> str:
         messages = "\n          ".join(refusal.message for refusal in refusals)
@@ -125,25 +128,20 @@ class ExpectedRefusal:
         )
 
     def _not_broken(self) -> str:
-        came = [call for call in self._endpoint.calls if call.number > self._since]
-        rows = [f"{call.number}. {call.asked}: {' '.join(call.outline.split())}" for call in came[-20:]]
+        calls = [call for call in self._endpoint.calls if call.number > self._since]
+        rows = [f"{call.number}. {call.asked}: {' '.join(call.outline.split())}" for call in calls[-20:]]
         arrived = "\n          ".join(rows) or "nothing: no call reached the fake in this block"
-        refused = "\n          ".join(
-            f"call {call.number}, by another rule: {refusal.rule.name}\n          broken at {refusal.path}\n"
-            f"          {refusal.message}"
-            for call, refusal, _ in self._missed
+        refused = "".join(
+            f"{'          ' if number else 'refused   '}call {call.number}, by another rule: {refusal.rule.name}\n"
+            f"          broken at {refusal.path}\n          {refusal.message}\n"
+            for number, (call, refusal, _) in enumerate(self._missed)
         )
-        text = (
+        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._missed)
+        blocks = "".join(f'\nwith converse.refuses("{name}"): ...' for name in names)
+        return (
             f"{self!r}: no request in this block breaks this rule.\n\n"
             f"rule      {self.rule.name}: {self.rule.what}\narrived   {arrived}\n"
-        )
-        if not refused:
-            return f"{text}\nAsk in the block what breaks the rule, or name the rule that is broken.{_MORE}"
-        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._missed)
-        blocks = "\n".join(f'with converse.refuses("{name}"): ...' for name in names)
-        return (
-            f"{text}refused   {refused}\n\nAsk in the block what breaks the rule, or name the rule that is broken."
-            f"{_MORE}\n{blocks}"
+            f"{refused}\nAsk in the block what breaks the rule, or name the rule that is broken.{_MORE}{blocks}"
         )
 
     def __repr__(self) -> str:
@@ -155,9 +153,10 @@ class ExpectedRefusal:
 
 
 def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
-    """Return the block that expects a refusal by the rule of this name. Raises ReplyError for a wrong argument.
+    """Return the block that expects a refusal by the rule of this name.
 
-    A rule that never refuses a request at the Endpoint's level is a wrong argument, too.
+    Raises ReplyError for an unknown rule, for a rule that refuses nothing at the Endpoint's level, and for a pattern
+    that is not a regular expression.
     """
     given = cast("object", name)  # tests are user code
     if not isinstance(given, str) or given not in BY_NAME:
@@ -168,26 +167,10 @@ def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str
             "`Bedrock would refuse` has the name in its line `rule`."
         )
     rule = BY_NAME[name]
-    _check_level(rule, endpoint.rules)
+    reason = "lenient" if endpoint.rules in ("off", "warn") else rule.verdict
+    if reason in _NEVER_REFUSED and reason != endpoint.rules:  # at the strict level, strict rules refuse
+        raise ReplyError(f"refuses({name!r}): {_NEVER_REFUSED[reason].format(level=endpoint.rules)}")
     return ExpectedRefusal(endpoint, rule, _pattern(name, match))
-
-
-def _check_level(rule: Rule, level: RuleLevel) -> None:
-    if level in ("off", "warn"):
-        raise ReplyError(
-            f"refuses({rule.name!r}): nothing is refused with rules={level!r}. Leave this setting out, or hold the "
-            'test to the rules: @pytest.mark.converse(rules="default"), fake_converse(rules="default").'
-        )
-    if rule.verdict == "note":
-        raise ReplyError(
-            f"refuses({rule.name!r}): this rule is only noted, because newer models or answers speak against it. Look "
-            "for it in fake.notes."
-        )
-    if rule.verdict == "strict" and level != "strict":
-        raise ReplyError(
-            f"refuses({rule.name!r}): this rule refuses only at the strict level, and the level is {level!r}. Raise "
-            'it: @pytest.mark.converse(rules="strict"), fake_converse(rules="strict").'
-        )
 
 
 def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] | None:
@@ -208,5 +191,5 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
 
 
 def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
-    """Whether one of the entered `with fake.refuses(...)` blocks expects a refusal; the newest of these stores it."""
+    """Whether one of the entered `with fake.refuses(...)` blocks expects a refusal. The newest such block stores it."""
     return any(each.takes(call, refusal) for each in reversed(expected))

@@ -106,6 +106,10 @@ _NOT_OVER_HTTP: Final = (
 )
 """The advice to a user of the control API for an operation whose output can be scripted only in Python."""
 
+_TWO_SLASHES: Final = (
+    'The path begins with two slashes: the endpoint that the client was given ends in "/". Use the address as it is.\n'
+)
+
 _GUARDRAIL_OVER_HTTP: Final = (
     'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
     f'{{"guardrail_blocked": true}}.{_IN_JSON}'
@@ -121,42 +125,40 @@ _NOT_IN_THE_TABLE: Final = (
 
 def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
     """Return the error for a call that has no reply."""
-    missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
+    missed = [found for queue in script.recordings if (found := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
-    queues = script.for_operation(call.operation)
-    if call.operation not in SCRIPTED and queues:
-        return _unexpected_operation(script, call, [slot for queue in queues for slot in queue.slots])
-    queues = queues or script.recordings
+    own_queues = script.for_operation(call.operation)
+    queues = own_queues or script.recordings
     slots = [slot for queue in queues for slot in queue.slots]
+    if call.operation not in SCRIPTED and own_queues:
+        return _unexpected_operation(script, call, slots)
     if not slots and script.ended:
-        first, advice = f"call {call.number} has no reply: the `with` block of its replies has ended.", "block ended"
+        why, advice = "has no reply: the `with` block of its replies has ended.", "block ended"
     elif not slots:
-        first, advice = f"call {call.number} has no reply: nothing is scripted.", "nothing scripted"
+        why, advice = "has no reply: nothing is scripted.", "nothing scripted"
     elif queues[0].condition and not script.ordered.slots and not any(slot.used_by for slot in slots):
-        first, advice = f"call {call.number} has no reply: no condition matches.", "no condition met"
-    elif call.attempt > 1:
-        first, advice = f"call {call.number} has no reply left.", "retry"
+        why, advice = "has no reply: no condition matches.", "no condition met"
     else:
-        first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
-    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), _ADVICE[advice])
+        by_turn = "tool loop" if call.tool_results else "another turn"
+        why, advice = "has no reply left.", "retry" if call.attempt > 1 else by_turn
+    return _without_reply(script, call, f"call {call.number} {why}", _ADVICE[advice])
 
 
 def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> UnexpectedCall:
     """Return the error for a call of an operation other than Converse if no unused answer in the script fits."""
-    if any(slot.used_by for slot in slots):
-        first = f"call {call.number}, {call.operation}, has no answer left."
-    else:
-        first = f"call {call.number}, {call.operation}, has no answer: no condition matches."
-    if call.attempt > 1:
-        advice = _ADVICE["retry"]
-    else:
-        advice = Advice(
-            f'Add an answer: converse.on_operation("{call.operation}", ..., {{...}}). A function of the call answers\n'
-            f'any number of calls: converse.on_operation("{call.operation}", lambda call: {{...}}).'
-            "   More: converse-harness docs scripting answers-in-order",
-            _GUARDRAIL_OVER_HTTP if call.operation == "ApplyGuardrail" else _NOT_OVER_HTTP,
-        )
+    why = "has no answer left." if any(slot.used_by for slot in slots) else "has no answer: no condition matches."
+    advice = Advice(
+        f'Add an answer: converse.on_operation("{call.operation}", ..., {{...}}). A function of the call answers\n'
+        f'any number of calls: converse.on_operation("{call.operation}", lambda call: {{...}}).'
+        "   More: converse-harness docs scripting answers-in-order",
+        _GUARDRAIL_OVER_HTTP if call.operation == "ApplyGuardrail" else _NOT_OVER_HTTP,
+    )
+    first = f"call {call.number}, {call.operation}, {why}"
+    return _without_reply(script, call, first, _ADVICE["retry"] if call.attempt > 1 else advice)
+
+
+def _without_reply(script: Script, call: Call, first: str, advice: Advice) -> UnexpectedCall:
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), advice)
 
 
@@ -172,17 +174,14 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedC
 
 
 def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
-    """Return the error for a request that Bedrock would refuse; it contains the evidence for the rule."""
-    text = mask(
-        f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
-        "Mend the request. "
-    )
+    """Return the error for a request that Bedrock would refuse; it contains the evidence for the broken rule."""
+    text = f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}"
     python = _ADVICE["refused"].python.format(rule=refusal.rule.name)
-    return RefusedRequest(text, Advice(python, _ADVICE["refused"].json))
+    return RefusedRequest(mask(f"{text}\n\nMend the request. "), Advice(python, _ADVICE["refused"].json))
 
 
 def malformed_request(call: Call) -> RefusedRequest:
-    """Return the error for a request whose body is not JSON, or has another structure than in AWS's model."""
+    """Return the error for a request whose body is not JSON, or does not have the structure in AWS's model."""
     text = mask(
         f"Bedrock would refuse call {call.number}: {call.malformed}\n\n{_arrived([call])}\n"
         "answered  400 SerializationException, at every level of rules: no reply fits such a body\n\n"
@@ -192,22 +191,18 @@ def malformed_request(call: Call) -> RefusedRequest:
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
-    """Return the note about a request that Bedrock would or may refuse, although the fake answered it."""
+    """Return the note about a request that the fake answered, although Bedrock would or may refuse the request."""
     would = "may" if refusal.rule.verdict == "note" else "would"
     return mask(f"Bedrock {would} refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
 
 
 def _evidence(call: Call, refusal: Refusal) -> str:
     rule = refusal.rule
-    rows = [
-        ("arrived", call.asked),
-        ("rule", f"{rule.name}: {rule.what}"),
-        ("broken at", refusal.path),
-        ("source", rule.source),
-    ]
-    if refusal.inferred_from:
-        rows.append(("inferred", f"from {refusal.inferred_from}: nothing is known of {call.model_id}, which is newer"))
-    return "\n".join(f"{title:<10}{text}" for title, text in rows)
+    inferred = f"\ninferred  from {refusal.inferred_from}: nothing is known of {call.model_id}, which is newer"
+    return (
+        f"arrived   {call.asked}\nrule      {rule.name}: {rule.what}\nbroken at {refusal.path}\n"
+        f"source    {rule.source}{inferred if refusal.inferred_from else ''}"
+    )
 
 
 def unknown_operation(call: Call) -> UnexpectedCall:
@@ -241,10 +236,9 @@ def unknown_operation(call: Call) -> UnexpectedCall:
 
 
 def _near_path(target: str) -> str:
-    """Return a sentence about the operation with a similar path; empty if no path is similar."""
+    """Return a sentence about the difference to the path of a similar operation; empty if no path is similar."""
     if target.startswith("//"):
-        end = 'the endpoint that the client was given ends in "/"'
-        return f"The path begins with two slashes: {end}. Use the address as it is.\n"
+        return _TWO_SLASHES
     last = target.partition("?")[0].rpartition("/")[2]
     known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
     close = nearest(last.replace("_", "-").lower(), known)
@@ -253,13 +247,12 @@ def _near_path(target: str) -> str:
 
 def recorded_no_further(call: Call) -> UnexpectedCall:
     """Return the error for a client that continues to read at the point where the recorded client disconnected."""
-    return UnexpectedCall(
-        mask(
-            f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
-            "there, so what comes after is not known.\n\n"
-            f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
-        )
+    text = (
+        f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
+        "there, so what comes after is not known.\n\n"
+        f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
     )
+    return UnexpectedCall(mask(text))
 
 
 def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> UnusedReplies:
@@ -272,19 +265,19 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
     """Return the error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
-    told = [
+    found = [
         f"{queue.condition}{_at(queue.condition.line)} has no reply, so it does nothing. Write .script(...) or "
         ".always(...) behind it."
         for queue in script.whens
         if queue.condition is not None and not queue.was_filled
     ]
-    told += [
+    found += [
         f"{block!r}{_at(block.line)} was not entered, so it expects nothing. Write it as a block: "
         f'with converse.refuses("{block.rule.name}"): ...'
         for block in blocks
         if not block.was_entered
     ]
-    return UnusedReplies(mask("\n".join(told))) if told else None
+    return UnusedReplies(mask("\n".join(found))) if found else None
 
 
 def _at(line: UserLine | None) -> str:
@@ -292,11 +285,10 @@ def _at(line: UserLine | None) -> str:
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
-    """List the last calls, one per line. With `before`, the first line is the number of earlier calls, if any."""
-    shown = calls[-_ROWS:]
-    rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in shown]
+    """List the last calls, one per line. With `before`, the first lines are about the calls before these."""
+    rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in calls[-_ROWS:]]
     if before:
-        rows = [*let_go(calls), *([f"and {len(calls) - len(shown)} more before these"] * (shown != calls)), *rows]
+        rows = [*let_go(calls), *([f"and {len(calls) - _ROWS} more before these"] * (len(calls) > _ROWS)), *rows]
     return _column("arrived", [(row, "") for row in rows])
 
 

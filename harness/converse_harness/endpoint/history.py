@@ -12,14 +12,13 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.bedrock.models import standing
-from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.bedrock.rules.rule import Claude
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.changes import NOTHING, HistoryChange, HistoryChangeKind
+from converse_harness.json_values import is_object, member_of
 
 Block = Mapping[str, Any]
 Message = Mapping[str, Any]
-
 
 _PUNCTUATION: Final = str.maketrans(
     {
@@ -30,6 +29,7 @@ _PUNCTUATION: Final = str.maketrans(
         "\u2026": "...",
     }
 )
+"""Maps quotation marks, dashes and dots to those of ASCII. A difference only in these characters is not reported."""
 
 _COMPARED: Final = 1000
 """The similarity of two texts is computed only from this number of characters at the beginning of each text."""
@@ -49,8 +49,8 @@ class GivenAnswer:
 
     `whole` is true if the answer is complete. `uses` are the tool uses by id. `texts` are the stripped texts except
     blank ones, `cited` are the texts with citations, and `written` is all text without white space. `unchanged` are the
-    messages of the last comparison; if a later request contains the same messages, they are not compared again. `said`
-    contains the keys of the changes that were already reported.
+    messages of the last comparison; if a later request contains the same messages, they are not compared again.
+    `reported` contains the keys of the changes that were already reported.
     """
 
     call: Call
@@ -61,7 +61,7 @@ class GivenAnswer:
     written: str = ""
     thoughts: Sequence[GivenThought] = ()
     unchanged: Sequence[Message] | None = None
-    said: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    reported: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
     @property
     def words(self) -> list[str]:
@@ -78,12 +78,27 @@ class AssistantTurn(NamedTuple):
     @property
     def blocks(self) -> list[Block]:
         """The blocks of all messages of the turn."""
-        return [block for message in self.messages for block in content_of(message)]
+        return [block for message in self.messages for block in _content_of(message)]
+
+    @property
+    def uses(self) -> Mapping[str, Block]:
+        """The ToolUseBlocks of the turn by id."""
+        return _uses_of(self.blocks)
+
+    @property
+    def texts(self) -> list[str]:
+        """The stripped texts of the turn; blank texts are left out."""
+        return _texts_of(self.blocks)
+
+    def has_uses_of(self, answer: GivenAnswer) -> bool:
+        """Whether the turn contains all tool uses of an answer; their ids may differ."""
+        sent = [*self.uses.values()]
+        return all(any(_is_same_use(use, each) for each in sent) for use in answer.uses.values())
 
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request in JSON form, with indexes of the tool uses, texts and tool results in them."""
+    """The messages of a request in JSON form, with their tool uses, texts and tool results."""
 
     call: Call
 
@@ -102,12 +117,12 @@ class SentHistory:
     @cached_property
     def uses(self) -> Mapping[str, Block]:
         """The assistant's ToolUseBlocks by id."""
-        return uses_of(block for turn in self.turns for block in turn.blocks)
+        return {use_id: use for turn in self.turns for use_id, use in turn.uses.items()}
 
     @cached_property
     def texts(self) -> str:
         """All texts of the assistant joined, without any white space."""
-        return squeezed("".join(text for turn in self.turns for text in texts_of(turn.blocks)))
+        return squeezed("".join(text for turn in self.turns for text in turn.texts))
 
     @cached_property
     def results(self) -> Collection[str]:
@@ -121,25 +136,33 @@ class SentHistory:
         return self._results(start, end)
 
     def _results(self, start: int, end: int) -> list[str]:
-        blocks = [block for message in self.messages[start:end] for block in content_of(message)]
-        return [str(result.get("toolUseId")) for result in members(blocks, "toolResult")]
+        blocks = [block for message in self.messages[start:end] for block in _content_of(message)]
+        return [str(result.get("toolUseId")) for result in _members(blocks, "toolResult")]
+
+    def begins_with(self, call: Call, start: int) -> bool:
+        """Whether the messages before index `start` are exactly the messages of an earlier call."""
+        earlier = call.body.get("messages", ())
+        return len(earlier) == start and all(map(_is_same_message, earlier, self.messages))
+
+    def follows(self, call: Call, start: int) -> bool:
+        """Whether the message before index `start` equals the last user message of an earlier call."""
+        latest_first = reversed(call.body.get("messages", ()))
+        last = next((message for message in latest_first if message.get("role") != "assistant"), None)
+        return last is not None and start > 0 and _is_same_message(last, self.messages[start - 1])
 
     @property
     def of_claude(self) -> bool:
         """Whether the request is for a Claude model."""
-        return standing(self.call.stands_for or self.call.model_id).id in Claude()
+        return standing(self.call.stands_for).id in Claude()
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the last turn must contain its reasoning, because the request sends tool results to a Claude model
-        with thinking enabled.
-        """
-        asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
-        return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
+        """Whether the last turn must contain its reasoning: Claude requires this for tool results if it thinks."""
+        thinking = member_of(self.call.body, "additionalModelRequestFields", "thinking", "type")
+        return self.of_claude and thinking == "enabled" and bool(self.results_after(self.turns[-1]))
 
 
-@dataclass(frozen=True)
-class TurnReader:
+class TurnReader(NamedTuple):
     """Finds the changes that a turn of a request makes to an answer.
 
     `others` are the other answers in the turn. `given` are the ids of all tool uses that the fake has sent. `parts` are
@@ -163,14 +186,9 @@ class TurnReader:
     # Tool uses
 
     def _changed_uses(self) -> Iterator[HistoryChange]:
-        added = {
-            use_id: use
-            for message in self.turn.messages
-            if self._is_ours(message)
-            for use_id, use in uses_of(content_of(message)).items()
-            if use_id not in self.given
-        }
-        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # this turn's use has priority
+        ours = AssistantTurn(self.turn.start, [message for message in self.turn.messages if self._is_ours(message)])
+        added = {use_id: use for use_id, use in ours.uses.items() if use_id not in self.given}
+        uses = {**self.history.uses, **self.turn.uses}  # this turn's use has priority
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:
@@ -189,9 +207,9 @@ class TurnReader:
         name = str(was.get("name"))
         if name != now.get("name"):
             yield self._change("history_changes_tool_name", name, name, str(now.get("name")))
-        said, sent = was.get("input"), now.get("input")
-        if isinstance(said, dict) and said != sent:
-            yield self._change("history_changes_tool_input", name, _as_json(cast("object", said)), _as_json(sent))
+        old, new = was.get("input"), now.get("input")
+        if is_object(old) and old != new:
+            yield self._change("history_changes_tool_input", name, _as_json(old), _as_json(new))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
         """Return the new id of a tool use whose id the client has changed.
@@ -200,20 +218,20 @@ class TurnReader:
         """
         if use_id in self.history.results:
             return None
-        return next((other for other, each in added.items() if same_use(use, each)), None)
+        return next((other for other, each in added.items() if _is_same_use(use, each)), None)
 
     def _is_ours(self, message: Message) -> bool:
         """Whether a message of the turn contains a part of the answer, or is the only message of the turn."""
-        blocks = content_of(message)
-        texts = texts_of(blocks)
+        blocks = _content_of(message)
+        texts = _texts_of(blocks)
         mine = (*self.answer.texts, *self.answer.cited)
         by_text = any(text in each or each in text for each in texts for text in mine)
-        return by_text or not self.answer.uses.keys().isdisjoint(uses_of(blocks)) or len(self.turn.messages) == 1
+        return by_text or not self.answer.uses.keys().isdisjoint(_uses_of(blocks)) or len(self.turn.messages) == 1
 
     # Texts
 
     def _changed_texts(self) -> Iterator[HistoryChange]:
-        sent = texts_of(self.turn.blocks)
+        sent = self.turn.texts
         words = sorted((word for each in (self.answer, *self.others) for word in each.words), key=len, reverse=True)
         left = [text for text in sent if not any(word in text for word in words)]
         lacking: list[str] = []
@@ -226,13 +244,13 @@ class TurnReader:
         for now in left[: len(lacking)]:
             was = max(lacking, key=partial(likeness, now))
             lacking.remove(was)
-            if _in_ascii(was) != _in_ascii(now):
+            if was.translate(_PUNCTUATION) != now.translate(_PUNCTUATION):
                 yield self._change("history_changes_text", "", was, now)
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
         """Whether the longer text `sent` is `text` joined with texts of other messages, blocks or citations."""
-        asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
-        if self.answer.cited or asked[-1].get("role") == "assistant":  # `sent` may begin with a prefill
+        earlier: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
+        if self.answer.cited or earlier[-1].get("role") == "assistant":  # `sent` may begin with a prefill
             return True
         rest = sent
         for word in (*words, *self.parts):
@@ -243,7 +261,7 @@ class TurnReader:
 
     def _changed_thoughts(self) -> Iterator[HistoryChange]:
         known = [thought for each in (self.answer, *self.others) for thought in each.thoughts]
-        sent = thoughts_of(self.turn.blocks)
+        sent = _thoughts_of(self.turn.blocks)
         left = [thought for thought in sent if thought not in known]
         lacking = [thought for thought in self.answer.thoughts if thought not in sent]
         in_order = not self.others and len(left) == len(lacking)
@@ -267,39 +285,39 @@ def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenA
     """Build the GivenAnswer of a call from the answer's content blocks, in which blobs are bytes."""
     blocks = [*content]
     parts = [[block, *block.get("citationsContent", {}).get("content", ())] for block in blocks]
-    cited = texts_of(part for _, *more in parts for part in more)
-    written = squeezed("".join(text for each in parts for text in texts_of(each)))
-    return GivenAnswer(call, whole, uses_of(blocks), texts_of(blocks), cited, written, thoughts_of(blocks))
+    cited = _texts_of(part for _, *more in parts for part in more)
+    written = squeezed("".join(text for each in parts for text in _texts_of(each)))
+    return GivenAnswer(call, whole, _uses_of(blocks), _texts_of(blocks), cited, written, _thoughts_of(blocks))
 
 
-def content_of(message: Message) -> Sequence[Block]:
+def _content_of(message: Message) -> Sequence[Block]:
     """Return the content blocks of a message."""
     return cast("Sequence[Block]", message.get("content", ()))
 
 
-def members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
-    """Return the values of all blocks of one kind."""
+def _members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
+    """Return the values of all blocks with the member `kind`."""
     return (block[kind] for block in blocks if kind in block)
 
 
-def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
+def _uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
     """Return the ToolUseBlocks among some blocks, by id."""
-    return {str(use.get("toolUseId")): use for use in members(blocks, "toolUse")}
+    return {str(use.get("toolUseId")): use for use in _members(blocks, "toolUse")}
 
 
-def texts_of(blocks: Iterable[Block]) -> list[str]:
+def _texts_of(blocks: Iterable[Block]) -> list[str]:
     """Return the stripped texts of some blocks; blank texts are left out."""
     return [text for block in blocks if (text := str(block.get("text", "")).strip())]
 
 
-def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
+def _thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
     """Return the reasoning blocks among some blocks, without blank ones."""
     found: list[GivenThought] = []
-    for reasoning in members(blocks, "reasoningContent"):
-        said: Mapping[str, Any] = reasoning.get("reasoningText", {})
+    for reasoning in _members(blocks, "reasoningContent"):
+        thought: Mapping[str, Any] = reasoning.get("reasoningText", {})
         redacted: str | bytes = reasoning.get("redactedContent", "")
         shown = b64encode(redacted).decode() if isinstance(redacted, bytes) else redacted
-        found.append(GivenThought(said.get("text", "").strip(), said.get("signature", ""), shown))
+        found.append(GivenThought(thought.get("text", "").strip(), thought.get("signature", ""), shown))
     return [thought for thought in found if any(thought)]
 
 
@@ -308,7 +326,16 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def same_use(one: Block, other: Block) -> bool:
+def _is_same_message(one: Message, other: Message) -> bool:
+    """Whether two messages are equal without their cachePoints, because clients move cachePoints between requests."""
+    return one == other or (one.get("role") == other.get("role") and _without_points(one) == _without_points(other))
+
+
+def _without_points(message: Message) -> list[Block]:
+    return [block for block in _content_of(message) if "cachePoint" not in block]
+
+
+def _is_same_use(one: Block, other: Block) -> bool:
     """Whether two tool uses have the same name and input; their ids may differ."""
     return one.get("name") == other.get("name") and one.get("input") == other.get("input")
 
@@ -316,11 +343,6 @@ def same_use(one: Block, other: Block) -> bool:
 def likeness(one: str, other: str) -> float:
     """Return the similarity of two texts, from 0 to 1. Only the beginnings of long texts are compared."""
     return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
-
-
-def _in_ascii(text: str) -> str:
-    """Return a text with ASCII quotation marks, dashes and dots."""
-    return text.translate(_PUNCTUATION)
 
 
 def _as_json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The content that some models omit from answers: the text of reasoning. The second run of a test uses this module."""
+"""Omit from answers the content that some models omit: the text of reasoning. Second runs of tests use this module."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules.rule import Claude
+from converse_harness.json_values import member_of
 from converse_harness.reply.body import MessageBody
 from converse_harness.reply.reply import Reply
 
@@ -35,9 +36,9 @@ def in_manner_of(model_id: str, reply: Reply, request: Mapping[str, Any]) -> Rep
     {'reasoningContent': {'reasoningText': {'text': '', 'signature': 'c2ln'}}}
     """
     body = reply.body
-    if not has_manner(reply) or not isinstance(body, MessageBody):
+    if not (has_manner(reply) and isinstance(body, MessageBody) and standing(model_id).id in _OMITS_REASONING):
         return reply
-    if standing(model_id).id not in _OMITS_REASONING or _asks_for_a_summary(request):
+    if member_of(request, "additionalModelRequestFields", "thinking", "display") == "summarized":
         return reply
     omitted = {index: _without_text(block) for index, block in enumerate(body.content) if _is_signed(block)}
     if not omitted:
@@ -45,14 +46,6 @@ def in_manner_of(model_id: str, reply: Reply, request: Mapping[str, Any]) -> Rep
     content = tuple(omitted.get(index, block) for index, block in enumerate(body.content))
     pieces = {index: given for index, given in (body.pieces or {}).items() if index not in omitted}
     return replace(reply, body=replace(body, content=content, pieces=pieces or None))
-
-
-def _asks_for_a_summary(request: Mapping[str, Any]) -> bool:
-    match request:
-        case {"additionalModelRequestFields": {"thinking": {"display": "summarized"}}}:
-            return True
-        case _:
-            return False
 
 
 def _is_signed(block: Mapping[str, Any]) -> bool:
@@ -64,5 +57,4 @@ def _is_signed(block: Mapping[str, Any]) -> bool:
 
 
 def _without_text(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    said = block["reasoningContent"]["reasoningText"]
-    return {"reasoningContent": {"reasoningText": {**said, "text": ""}}}
+    return {"reasoningContent": {"reasoningText": {**block["reasoningContent"]["reasoningText"], "text": ""}}}

@@ -48,16 +48,14 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """Return the labels in the path of an operation; None if Bedrock Runtime and the control plane lack the operation.
+    """Return the names of the values in an operation's path; None if neither service of Bedrock has the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    for service in (bedrock.SERVICE, bedrock.CONTROL_PLANE):  # loads the large control plane only if needed
-        for _, pattern, name in _paths(service):
-            if name == operation:
-                return tuple(pattern.groupindex)
-    return None
+    services = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
+    paths = (path for service in services for path in _paths(service))  # loads the large control plane only if needed
+    return next((tuple(pattern.groupindex) for _, pattern, name in paths if name == operation), None)
 
 
 @lru_cache(maxsize=256)
@@ -77,11 +75,9 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
     paths: list[tuple[str, re.Pattern[str], str]] = []
     for name in described.operation_names:
         http = described.operation_model(name).http
-        uri = http["requestUri"].partition("?")[0]
-        parts = re.split(r"\{(\w+)(\+?)\}", uri)
-        pattern = ""
-        for text, label, greedy in zip(parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True):
-            pattern += re.escape(text) + (f"(?P<{label}>{'.+' if greedy else '[^/]+'})" if label else "")
+        # re.escape() turns the labels {name} and {name+} into \{name\} and \{name\+\}
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(http["requestUri"].partition("?")[0]))
+        pattern = re.sub(r"\\{(\w+)\\\+\\}", r"(?P<\1>.+)", pattern)
         paths.append((http["method"], re.compile(pattern), name))
     return tuple(paths)
 
@@ -89,11 +85,15 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
 OPERATION: Final = "ApplyGuardrail"
 
 
+def is_failure(reply: Reply) -> bool:
+    """Whether a reply is an error before the stream or a connection failure, so that it can answer any operation."""
+    return isinstance(reply.body, ErrorBody) or reply.no_answer
+
+
 def can_apply(reply: Reply) -> bool:
     """Whether a reply can answer ApplyGuardrail: it has a guardrail trace, is an error, or is a connection failure."""
-    if isinstance(reply.body, ErrorBody) or reply.no_answer:
-        return True
-    return isinstance(reply.body, MessageBody) and bool(_trace(reply.body)) and reply.failure is None
+    has_trace = isinstance(reply.body, MessageBody) and bool(_trace(reply.body))
+    return is_failure(reply) or (has_trace and reply.failure is None)
 
 
 def applied(reply: Reply | None, call: Call) -> str:
@@ -106,23 +106,24 @@ def applied(reply: Reply | None, call: Call) -> str:
     body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
     assessments = _assessments(_trace(body), side)
-    characters = _characters(call.body.get("content"))
+    texts = [member_of(block, "text", "text") for block in objects_of(call.body.get("content"))]
+    characters = sum(len(text) for text in texts if isinstance(text, str))  # malformed content counts as empty
     coverage = {"textCharacters": {"guarded": characters, "total": characters}}
     details = rails.guardrail_details(call.path_params["guardrailIdentifier"], call.path_params["guardrailVersion"])
-    told: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     for each in assessments:
         whole = rails.measured(each, side, characters, rails.units(side, characters, *assessments), details)
         metrics = {**whole["invocationMetrics"], "guardrailCoverage": coverage}
-        told.append({**rails.detailed(whole, details), "invocationMetrics": metrics})
+        shown.append({**rails.detailed(whole, details), "invocationMetrics": metrics})
     reasons = {rails.reason(each) for each in assessments}
     reason = max(reasons, key=list(rails.REASONS.values()).index)
     intervened = reason != rails.REASONS["NONE"]
     members = {
-        "usage": told[0]["invocationMetrics"]["usage"],
+        "usage": shown[0]["invocationMetrics"]["usage"],
         "action": "GUARDRAIL_INTERVENED" if intervened else "NONE",
         "actionReason": reason,
         "outputs": [{"text": block["text"]} for block in body.content] if intervened else [],
-        "assessments": told,
+        "assessments": shown,
         "guardrailCoverage": coverage,
     }
     return bedrock.to_json(bedrock.operation(OPERATION).output_shape.name, members)
@@ -134,20 +135,14 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """Return the assessments of the output if they have findings, otherwise those of the input if they have findings.
+    """Return the assessments of the output or of the input: the output has priority, if it has findings.
 
     If neither has findings, return the assessments of `side`. The list is never empty.
     """
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}
-    asked, answered = [*by_input.values()], [each for some in by_output.values() for each in some]
-    for some in (answered, asked):
-        if any(map(rails.policies_in, some)):
-            return some
-    return (answered if side == "output" else asked) or [{}]
-
-
-def _characters(content: object) -> int:
-    """Return the length of the request's text in characters; malformed content counts as empty."""
-    texts = [member_of(block, "text", "text") for block in objects_of(content)]
-    return sum(len(text) for text in texts if isinstance(text, str))
+    of_input, of_output = [*by_input.values()], [each for some in by_output.values() for each in some]
+    for assessments in (of_output, of_input):
+        if any(map(rails.policies_in, assessments)):
+            return assessments
+    return (of_output if side == "output" else of_input) or [{}]

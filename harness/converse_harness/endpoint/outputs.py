@@ -56,8 +56,7 @@ def no_handler(operation: str) -> str | None:
 def check_operation(operation: object, by: str, otherwise: str = "") -> None:
     """Raise ReplyError unless the operation can be answered.
 
-    `by` is the beginning of the error's text, `otherwise` is
-    the control API's text about what is allowed.
+    `by` is the beginning of the error's text, `otherwise` is its end for users of the control API.
     """
     if not isinstance(operation, str):
         raise ReplyError(by, Advice('an operation is given by its name, as "InvokeModel".', otherwise))

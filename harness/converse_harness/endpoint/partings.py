@@ -11,13 +11,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Any, Final, cast
+from itertools import groupby, zip_longest
+from typing import Any, Final
 
 from converse_harness.endpoint.cache import PromptUse
 from converse_harness.endpoint.call import Parting
-from converse_harness.endpoint.changes import common_length
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
+from converse_harness.json_values import is_array, is_object
+from converse_harness.secrets import common_length
 
 _SHOWN: Final = 64
 """Messages show at most this number of characters of the old value, and of the new value."""
@@ -30,7 +31,6 @@ _NOTHING: Final = "nothing"
 _IMAGES: Final = ("no image in the request", "images in the request")
 """The texts for the two values (false, true) of the setting IMAGES. A change of this setting invalidates cached
 messages."""
-
 
 _SHORT: Final = 12
 """Texts with at least this number of words are compared by words, shorter texts by characters."""
@@ -84,7 +84,9 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     was, now = (dict(enumerate(given(each))).get(common) for each in (earlier, use))
     if was is None or (now is not None and was[1:] == now[1:]):
         return _of_settings(use, earlier)
-    if "reasoningContent" in was.block and was not in given(use) and _sends(use, was):
+    messages = use.call.body.get("messages", ())
+    is_dropped = "reasoningContent" in was.block and was not in given(use)  # the model does not receive the reasoning
+    if is_dropped and any(was.block in message.get("content", ()) for message in messages):
         return None
     if now is None or was.place != now.place:
         return Parting((now or was).path, None, _spelled(was.block), _NOTHING if now is None else _spelled(now.block))
@@ -96,14 +98,8 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     return Parting(path, at, _shown(one, at), _shown(other, at))
 
 
-def _sends(use: PromptUse, block: PromptBlock) -> bool:
-    """Whether the request's messages contain the block, even if the model does not receive the block."""
-    messages = use.call.body.get("messages", ())
-    return any(block.block in message.get("content", ()) for message in messages)
-
-
 def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
-    """Return the first setting in which two requests differ."""
+    """Return the first setting in which two requests differ, as a Parting; None if all settings are equal."""
     was, now = settings_of(earlier.call.body), settings_of(use.call.body)
     for path in sorted({*was, *now}):
         if path == IMAGES and was[path] != now[path]:
@@ -115,20 +111,14 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 
 
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
-    """Find the first difference between two JSON values. Return its path and both values; a missing value is None."""
-    pair = was, now
-    if all(isinstance(each, dict) for each in pair):
-        one, other = cast("tuple[dict[str, object], dict[str, object]]", pair)
-        for key in sorted({*one, *other}):
-            if one.get(key) != other.get(key):
-                return _differ(f"{path}.{key}", one.get(key), other.get(key))
-    if all(isinstance(each, list) for each in pair):
-        numbered = [dict(enumerate(each)) for each in cast("tuple[list[object], list[object]]", pair)]
-        for number in range(max(map(len, numbered))):
-            before, after = (each.get(number) for each in numbered)
-            if before != after:
-                return _differ(f"{path}[{number}]", before, after)
-    return path, was, now
+    """Return the path of the first difference of two JSON values, and both values there; None if one is missing."""
+    inner: list[tuple[str, object, object]] = []
+    if is_object(was) and is_object(now):
+        inner = [(f"{path}.{key}", was.get(key), now.get(key)) for key in sorted({*was, *now})]
+    elif is_array(was) and is_array(now):
+        inner = [(f"{path}[{number}]", *pair) for number, pair in enumerate(zip_longest(was, now))]
+    parted = next((each for each in inner if each[1] != each[2]), None)
+    return (path, was, now) if parted is None else _differ(*parted)
 
 
 def _spelled(value: Any) -> str:
@@ -136,7 +126,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """Return the part of a text around the character `at`, on one line."""
+    """Return at most 64 characters of a text around the character `at`, on one line."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import Caching, Model
 from converse_harness.endpoint.call import Call
+from converse_harness.json_values import member_of
 from converse_harness.stream.chunk import weigh
 
-TOOL_CHOICE: Final = "toolConfig.toolChoice"
 IMAGES: Final = "images"
+"""The key in `settings_of` that is not the path of a setting: whether the request has an image."""
 
 _THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
 """Names of request fields that turn a model's thinking on or off and limit its length."""
@@ -37,8 +37,7 @@ class PromptBlock(NamedTuple):
     block: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` is their number of tokens.
 
     `points` maps the number of blocks before each cachePoint to the ttl of the cachePoint. `static` is the number of
@@ -56,17 +55,16 @@ class Prompt:
         return bisect_left(shorter, 1, key=lambda n: self.ends[n] != other.ends[n]) - 1
 
 
-def prompt_of(body: Mapping[str, Any], model_id: str, known: Model | None) -> Prompt:
-    """Build the prompt of a request's JSON for a model."""
-    caching = known.caching if known is not None else None
+def prompt_of(body: Mapping[str, Any], model_id: str, known: Model, caching: Caching) -> Prompt:
+    """Build the prompt of a request's JSON for a model that caches prompts."""
     digest = blake2b(model_id.encode(), digest_size=16)
-    if caching is not None and caching.forgets == "everything":
+    if caching.forgets == "everything":
         digest.update(_spelled(settings_of(body)))
     ends, tokens, points = [digest.digest()], [0], dict[int, str]()
     weight, static = tools_weight(body, known), 0
     before = -1
     for _, message, place, block in cached_blocks(body, caching):
-        if before < 0 <= message and caching is not None and caching.forgets == "messages":
+        if before < 0 <= message and caching.forgets == "messages":
             digest.update(_spelled(settings_of(body)))
         before = message
         if "cachePoint" in block:
@@ -90,8 +88,7 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """Return the number of tokens of the instructions that the service adds to a request with tools."""
     if known is None or "toolConfig" not in body:
         return 0
-    tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
-    return known.tools_tokens if any("cachePoint" not in tool for tool in tools) else 0
+    return known.tools_tokens if any("cachePoint" not in tool for tool in _tools(body)) else 0
 
 
 def has_cache_point(call: Call) -> bool:
@@ -114,9 +111,8 @@ def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[Prom
 
 
 def _blocks(body: Mapping[str, Any]) -> list[PromptBlock]:
-    tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
-    found = [PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool) for k, tool in enumerate(tools)]
-    found += [PromptBlock(f"system[{k}]", -1, "system", said) for k, said in enumerate(body.get("system") or ())]
+    found = [PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool) for k, tool in enumerate(_tools(body))]
+    found += [PromptBlock(f"system[{k}]", -1, "system", block) for k, block in enumerate(body.get("system") or ())]
     messages: Sequence[Mapping[str, Any]] = body.get("messages") or ()
     for n, message in enumerate(messages):
         role = str(message.get("role"))
@@ -125,16 +121,17 @@ def _blocks(body: Mapping[str, Any]) -> list[PromptBlock]:
     return found
 
 
-def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    return body.get("toolConfig") or {}
+def _tools(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    config: Mapping[str, Any] = body.get("toolConfig") or {}
+    return config.get("tools") or ()
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
     """Return the index of the last user message that contains more than tool results; it begins the last turn."""
     for number in reversed(range(len(messages))):
-        message = messages[number]
-        said = ("toolResult" not in block and "cachePoint" not in block for block in message.get("content") or ())
-        if message.get("role") == "user" and any(said):
+        blocks: Sequence[Mapping[str, Any]] = messages[number].get("content") or ()
+        has_more = any("toolResult" not in block and "cachePoint" not in block for block in blocks)
+        if messages[number].get("role") == "user" and has_more:
             return number
     return 0
 
@@ -142,13 +139,9 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return those settings of a request whose change invalidates the cached messages, by path."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
-    config = _config(body)
-    named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
-    return {
-        TOOL_CHOICE: config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None),
-        IMAGES: image_path(body) is not None,
-        **named,
-    }
+    choice: object = member_of(body, "toolConfig", "toolChoice") or ({"auto": {}} if _tools(body) else None)
+    thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
+    return {"toolConfig.toolChoice": choice, IMAGES: image_path(body) is not None, **thinking}
 
 
 def image_path(body: Mapping[str, Any]) -> str | None:

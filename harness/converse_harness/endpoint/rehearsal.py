@@ -20,7 +20,6 @@ from converse_harness.json_values import object_of
 ALL: Final = "all"
 """The name for all targets: the newest model of each line in the table of models."""
 
-
 _OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
 """The rules that read additional model request fields."""
 
@@ -29,8 +28,8 @@ class RehearsalTarget(NamedTuple):
     """A model whose rules are applied to requests in a rehearsal.
 
     `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that most
-    requests contain. `stands_for` is the model behind `model` if a setting names one, otherwise `model`. `of_all`: the
-    target comes from `all`.
+    requests contain. `stands_for` is the id of the model behind `model`, which may be an ARN. `of_all` is true if the
+    user wrote `all`.
     """
 
     pattern: str
@@ -83,11 +82,8 @@ class RehearsalTarget(NamedTuple):
             return []
         if self.of_all:
             level = "default"  # the strict level refuses the target's incomplete model id
-        return [
-            each
-            for each in refusals_of(asked.of_model(self.model, self.stands_for), level)
-            if each.rule.name not in but
-        ]
+        found = refusals_of(asked.of_model(self.model, self.stands_for), level)
+        return [each for each in found if each.rule.name not in but]
 
     def unjudged_fields(self, asked: RuleRequest) -> list[str]:
         """Return the names of the request's additional model request fields that no rule for this model reads.
@@ -98,10 +94,9 @@ class RehearsalTarget(NamedTuple):
         >>> target_of("us.amazon.nova-pro-v1:0").unjudged_fields(asked)
         ['thinking', 'top_k']
         """
-        sent = object_of(asked.body.get(FIELDS))
         name = self.standing.id
         judged = JUDGED_FIELDS if any(name in rule.models for rule in _OF_FIELDS) else ()
-        return sorted(each for each in sent if each not in judged)
+        return sorted(each for each in object_of(asked.body.get(FIELDS)) if each not in judged)
 
 
 def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTarget:
@@ -113,7 +108,9 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTa
     ('*sonnet*', 'us.amazon.nova-pro-v1:0')
     """
     before, equals, after = (part.strip() for part in text.rpartition("="))
-    problem = _problem_of_id(after) if after else "no model id came"
+    found = bedrock.validate("ConverseRequest", {"modelId": after, "messages": []})
+    wrong_id = f"{after!r} is no model id" if any("modelId" in each.steps for each in found) else ""
+    problem = wrong_id if after else "no model id came"
     if problem or (equals and not before):
         raise ReplyError(
             f"{text!r}: {problem or 'no pattern came before the ='}. It is MODEL or PATTERN=MODEL; MODEL is a model "
@@ -125,16 +122,14 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTa
 
 def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) -> list[RehearsalTarget]:
     """Read targets without duplicates; `all` and `PATTERN=all` become one target per line of models."""
-    found: dict[RehearsalTarget, None] = {}
+    found: list[RehearsalTarget] = []
     for text in texts:
         before, _, after = (part.strip() for part in text.rpartition("="))
         if after == ALL:
-            found |= dict.fromkeys(
-                RehearsalTarget(before, each.example, each.example, of_all=True) for each in newest_models()
-            )
+            found += [RehearsalTarget(before, each.example, each.example, of_all=True) for each in newest_models()]
         else:
-            found[target_of(text, models)] = None
-    return [*found]
+            found.append(target_of(text, models))
+    return [*dict.fromkeys(found)]
 
 
 def newest_models() -> Iterator[Model]:
@@ -160,21 +155,12 @@ def unknown_target(target: RehearsalTarget) -> str:
 def own_rules(asked: RuleRequest) -> frozenset[str]:
     """Return the names of the rules that refuse a request with its own model id.
 
-    For a recorded request this may happen
-    although Bedrock accepted it; such a rule must then be ignored.
+    If Bedrock accepted the request when it was recorded, such a rule is wrong about it, and must be ignored.
     """
     return frozenset(each.rule.name for each in refusals_of(asked))
 
 
 def witness_of(rule: str) -> str:
-    """Return the newest observation of a rule as text; if there is none, the rule's remark."""
+    """Return the newest observation of a rule as text; the rule's remark if nobody has observed the rule."""
     found = BY_NAME[rule]
     return str(found.witnesses[-1]) if found.witnesses else found.remark
-
-
-def _problem_of_id(model_id: str) -> str:
-    """Return the reason why AWS's model does not allow a model id; empty for an allowed id."""
-    for violation in bedrock.validate("ConverseRequest", {"modelId": model_id, "messages": []}):
-        if "modelId" in violation.steps:
-            return f"{model_id!r} is no model id"
-    return ""

@@ -64,14 +64,10 @@ class Asked:
 
 
 class ReportLine(NamedTuple):
-    """A line of the report. `accepted` is True or False if the line is the result for a target, otherwise None."""
+    """A line of the report. In the line with the result for a target, `accepted` is True or False; elsewhere None."""
 
     text: str
     accepted: bool | None = None
-
-
-OfTarget = Callable[[int, Collection[str]], "Iterable[ReportLine]"]
-"""A function that returns more lines about a target, given its index and the model ids that it replaces."""
 
 
 def _nothing_more(_: int, __: Collection[str]) -> Iterable[ReportLine]:
@@ -91,7 +87,8 @@ class RehearsalReport:
     """The requests so far, by the name of a test or recording and by model id.
 
     `unit` is the noun for one entry ("test" or "recording"), `part` the noun for a part that may be left out. `more`
-    returns the lines that follow the lines about a target. It is called only for targets that the user has named.
+    is a function that returns the lines that follow the lines about a target. It gets the index of the target and the
+    model ids that the target replaces. It is called only for targets that the user has named.
     """
 
     targets: Sequence[RehearsalTarget]
@@ -99,7 +96,7 @@ class RehearsalReport:
     part: str = "test"
     asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
     left_out: dict[str, LeftOut] = field(default_factory=dict[str, LeftOut])
-    more: OfTarget = _nothing_more
+    more: Callable[[int, Collection[str]], Iterable[ReportLine]] = _nothing_more
 
     def add(self, name: str, asked: Mapping[str, Asked], left_out: LeftOut = "") -> None:
         """Add a test or recording. It replaces an earlier one with the same name."""
@@ -137,7 +134,10 @@ class RehearsalReport:
                 yield self._summary(target, result)
             for call in (each for calls in result.refused.values() for each in calls):
                 rules.setdefault(call.rule, call.message)
-        yield from _witnesses(rules)
+        if rules:
+            yield ReportLine("Bedrock's words, and who saw them last:")
+        for rule, message in sorted(rules.items()):
+            yield ReportLine(f"  {rule}: {' '.join(message.split())}   ({witness_of(rule)})")
         counts = Counter(self.left_out.values())
         if counts:
             reasons = [text.format(_counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
@@ -145,23 +145,13 @@ class RehearsalReport:
         yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
 
     def _unjudged(self) -> str:
-        """Return the sent additional model request fields that no rule for the target reads, joined by commas."""
-        names = sorted(
-            {
-                name
-                for index, target in enumerate(self.targets)
-                if target.known
-                for model_id in self.replaced(index)
-                for asked in self.asked.values()
-                if model_id in asked
-                for of, name in asked[model_id].unjudged
-                if of == index
-            }
-        )
-        if not names:
-            return ""
-        more = [f"{len(names) - _FIELDS} more"] if len(names) > _FIELDS else []
-        return f"additional model request fields ({', '.join([*names[:_FIELDS], *more])}), "
+        """Return text about the sent additional model request fields that no rule reads; empty if all are read."""
+        names: set[str] = set()
+        for index, target in enumerate(self.targets):
+            ids = self.replaced(index) if target.known else ()
+            unjudged = [asked[each].unjudged for asked in self.asked.values() for each in ids if each in asked]
+            names |= {name for pairs in unjudged for of, name in pairs if of == index}
+        return f"additional model request fields ({_first(sorted(names), _FIELDS)}), " if names else ""
 
     def _of_one(self, target: RehearsalTarget, result: _Result, *, full: bool) -> Iterator[ReportLine]:
         if not target.known:
@@ -171,22 +161,22 @@ class RehearsalReport:
         yield from self._replaced(target, result)
         rows = [row for name, calls in result.refused.items() for row in _rows(name, calls)]
         shown = rows if full else rows[:_ROWS]
-        yield from (ReportLine(f"  {line}") for line in _aligned(shown))
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        for row in shown:
+            line = "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True))
+            yield ReportLine(f"  {line.rstrip()}")
         if len(rows) > len(shown):
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
     def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
-        """Return the line with the number of tests that a target accepts; for a target from `all`, with the rules."""
+        """Return the line with the number of tests that a target accepts, and for `all` also the rules that refuse."""
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
-        accepted = result.tests - len(result.refused)
-        text = f"{accepted} of {_counted(result.tests, self.unit)} would be accepted"
+        text = f"{result.tests - len(result.refused)} of {_counted(result.tests, self.unit)} would be accepted"
         if target.of_all:
             tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
-            rules = ", ".join(
-                f"{rule} ({count})" for rule, count in sorted(tests.items(), key=lambda each: (-each[1], each[0]))
-            )
+            rules = ", ".join(f"{rule} ({count})" for rule, count in _most_first(tests).items())
             text += f"   {rules}" if rules else ""
         return ReportLine(f"{title}{text}", accepted=not result.refused)
 
@@ -200,23 +190,20 @@ class RehearsalReport:
                 line += f"; not of {_listed(others)} ('*={ALL if target.of_all else target.model}' is for every id)"
             yield ReportLine(f"  {line}")
         elif others:
-            asked = f"asked were {_listed(others)}"
-            yield ReportLine(f"  no model id matches {target.pattern!r}; {asked}. Correct the pattern.")
+            listed = _listed(others)
+            yield ReportLine(f"  no model id matches {target.pattern!r}; asked were {listed}. Correct the pattern.")
         else:
             which = "one that is not left out" if self.left_out else "one"
             yield ReportLine(f"  requests of Converse and ConverseStream are rehearsed; no {self.unit} made {which}")
 
     def _result(self, index: int, target: RehearsalTarget) -> _Result:
-        ids = self._ids(index if target.pattern else None)
-        if not target.pattern:
-            ids = dict([*ids.items()][:1])
+        ids = self._ids(index) if target.pattern else dict([*self._ids().items()][:1])
         refused: dict[str, Sequence[RefusedCall]] = {}
         tests = 0
         for name, asked in sorted(self.asked.items()):  # the workers of xdist report in any order
             of_ids = [asked[each] for each in ids if each in asked]
             tests += bool(of_ids)
-            calls = [call for each in of_ids for call in each.refused if call.target == index]
-            if calls:
+            if calls := [call for each in of_ids for call in each.refused if call.target == index]:
                 refused[name] = calls
         return _Result(ids, tests, refused)
 
@@ -226,11 +213,14 @@ class RehearsalReport:
         The targets were matched earlier, before secrets in the ids were masked.
         """
         counts: Counter[str] = Counter()
-        for asked in self.asked.values():
-            counts.update(
-                {name: each.requests for name, each in asked.items() if index is None or index in each.targets}
-            )
-        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+        for name, asked in (item for each in self.asked.values() for item in each.items()):
+            if index is None or index in asked.targets:
+                counts[name] += asked.requests
+        return _most_first(counts)
+
+
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
 def _counted(count: int, noun: str) -> str:
@@ -239,8 +229,12 @@ def _counted(count: int, noun: str) -> str:
 
 def _listed(ids: Mapping[str, int]) -> str:
     """Return the first model ids with their numbers of requests, and the number of further ids, as text."""
-    shown = [f"{name} ({_counted(count, 'request')})" for name, count in [*ids.items()][:_IDS]]
-    return ", ".join([*shown, *([f"{len(ids) - _IDS} more"] if len(ids) > _IDS else [])])
+    return _first([f"{name} ({_counted(count, 'request')})" for name, count in ids.items()], _IDS)
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    """Join the first `most` texts by commas. If there are further texts, add their number."""
+    return ", ".join([*texts[:most], *([f"{len(texts) - most} more"] if len(texts) > most else [])])
 
 
 def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
@@ -252,23 +246,6 @@ def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
         numbers = [*dict.fromkeys(call.number for call in same)]
         shown = ", ".join(map(str, numbers[:_NUMBERS]))
         more = f" and {len(numbers) - _NUMBERS} more" if len(numbers) > _NUMBERS else ""
-        yield name, f"call{'s' * (len(numbers) > 1)} {shown}{more}", rule, _short(same[0].message), line
-
-
-def _short(message: str) -> str:
-    words = " ".join(message.removeprefix(MODEL).split())
-    return words if len(words) <= _MESSAGE else f"{words[:_MESSAGE].rstrip()}..."
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _witnesses(rules: Mapping[str, str]) -> Iterable[ReportLine]:
-    """Yield a line for each rule that refuses a request, with one of Bedrock's messages and the newest witness."""
-    if rules:
-        yield ReportLine("Bedrock's words, and who saw them last:")
-        for rule, message in sorted(rules.items()):
-            yield ReportLine(f"  {rule}: {' '.join(message.split())}   ({witness_of(rule)})")
+        message = " ".join(same[0].message.removeprefix(MODEL).split())
+        message = message if len(message) <= _MESSAGE else f"{message[:_MESSAGE].rstrip()}..."
+        yield name, f"call{'s' * (len(numbers) > 1)} {shown}{more}", rule, message, line

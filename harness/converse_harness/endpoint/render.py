@@ -7,8 +7,8 @@ These values are hashes of (seed, reply, event) or estimates from the request. T
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from functools import partial
 from hashlib import shake_256
 from math import inf
@@ -26,14 +26,7 @@ from converse_harness.faults.model import Change, FaultPlacement
 from converse_harness.faults.order import rearranged
 from converse_harness.faults.response import ResponseFault
 from converse_harness.literals import StopReason
-from converse_harness.reply.body import (
-    METADATA,
-    UNNAMED_TOOL_USE,
-    BareBody,
-    ErrorBody,
-    EventsBody,
-    MessageBody,
-)
+from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import OPTIONS, assemble
 from converse_harness.stream.assemble import Response as Assembled
@@ -51,8 +44,6 @@ In AWS's model, only operations with a stream have ModelStreamErrorException. Bo
 
 _CACHE_SIZE: Final = 64
 
-_OK: Final = 200
-
 _UUID_VARIANTS: Final = "89ab" * 4
 """The digits that mark the variant of a UUID (RFC 9562), one for each value of a hexadecimal digit of a hash."""
 
@@ -60,9 +51,8 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 """A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
-    """One use of a reply: the seed of the Endpoint, the reply's place in the script, and the answered call.
+class Occasion(NamedTuple):
+    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
 
     `model` is the id of the model that determines how the answer is cut and which keys its usage has.
     """
@@ -77,8 +67,7 @@ class Occasion:
         """A UUID for x-amzn-RequestId, different for every request body and attempt."""
         body = shake_256(self.call.request.body).hexdigest(16)
         name = _digest(self.seed, self.place, f"request|{body}|{self.call.attempt}", 16).hex()
-        variant = _UUID_VARIANTS[int(name[16], 16)]
-        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{variant}{name[17:20]}-{name[20:]}"
+        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{_UUID_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:]}"
 
     @property
     def names(self) -> ToolUseNames:
@@ -92,9 +81,9 @@ def _digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class ToolUseNames(NamedTuple):
-    """Generates toolUseIds, which are hashes of these fields and a block's index.
+    """Generates toolUseIds, which are hashes of these fields and the index of a block.
 
-    Because of `turn`, each turn of a conversation has different ids.
+    `turn` is one of the fields, so each turn of a conversation has different ids.
     """
 
     seed: int
@@ -107,12 +96,16 @@ class ToolUseNames(NamedTuple):
         return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
 
 
+_FramesKey = tuple[Reply, str, ToolUseNames]
+"""The values that determine the frames of a stream: the reply, the name of the chunking family, the toolUseIds."""
+
+
 class Renderer:
     """Renders replies; caches the frames of recently rendered streams."""
 
     def __init__(self, cache: PromptCache) -> None:
         self._cache = cache
-        self._frames: dict[tuple[Reply, str, ToolUseNames], Frames] = {}
+        self._frames: dict[_FramesKey, Frames] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """Return the response to the occasion's call: a call of Converse, ConverseStream or ApplyGuardrail.
@@ -141,7 +134,7 @@ class Renderer:
                 occasion.call.answered.response = _assembled(reply, occasion, ())
         for placement, change in changes:
             response = response if change is None else change(response, placement)
-        if prompt is not None and response.status == _OK and response.failure is None:
+        if prompt is not None and response.status == 200 and response.failure is None:
             self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
         return response
 
@@ -171,7 +164,7 @@ class Renderer:
         family, names = family_of(occasion.model), occasion.names
         key = (reply, family.name, names)
         known = self._frames.get(key)
-        frames = Frames(partial(_events, reply, family, names)) if known is None else known
+        frames = Frames(lambda: events_of(_runs(reply, family, names))) if known is None else known
         return StreamChunks(
             frames,
             self._encode(key, frames, _runs(reply, family, names)) if known is None else (frames,),
@@ -180,11 +173,19 @@ class Renderer:
             reply.pace.each,
         )
 
-    def _encode(
-        self, key: tuple[Reply, str, ToolUseNames], frames: Frames, runs: Iterable[Run]
-    ) -> Iterator[list[bytes]]:
-        """Yield the frames of a stream that is not in the cache, and add the frames to the cache at the end."""
-        yield from _encoded(runs, partial(_paddings, key[2]), frames)
+    def _encode(self, key: _FramesKey, frames: Frames, runs: Iterable[Run]) -> Iterator[list[bytes]]:
+        """Yield the frames of a stream that is not in the cache. Append them to `frames`, and cache this at the end."""
+        pads = b""
+        start = 0
+        for run in short_runs(runs):
+            end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
+            if end > len(pads):
+                pads = _paddings(key[2], end)
+            padded = pads[start:end]
+            encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
+            start = end
+            frames += encoded
+            yield encoded
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # this operation is atomic, so threads need no lock
         self._frames[key] = frames
@@ -195,36 +196,20 @@ def _paddings(names: ToolUseNames, count: int) -> bytes:
     return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
 
 
-def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list[bytes]) -> Iterator[list[bytes]]:
-    """Yield the encoded frames of the runs, and also append the frames to `frames`."""
-    pads = b""
-    start = 0
-    for run in short_runs(runs):
-        end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
-        if end > len(pads):
-            pads = paddings(end)
-        padded = pads[start:end]
-        encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
-        start = end
-        frames += encoded
-        yield encoded
-
-
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
     """Yield a stream with an order fault, including its metadata. A failure in the reply ends the stream."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
-        sound = [*_events(reply, family_of(occasion.model), occasion.names)]
+        sound = [*events_of(_runs(reply, family_of(occasion.model), occasion.names))]
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
     failure = reply.failure
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
-    pads = _paddings(occasion.names, len(events))
     delay = reply.pace.first
-    for event, padding in zip(events, pads, strict=False):
+    for event, padding in zip(events, _paddings(occasion.names, len(events)), strict=False):
         yield Chunk(encode_event(event, padding), delay, event)
         delay = reply.pace.each
 
@@ -237,16 +222,11 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
-def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[str, Any]]:
-    """Yield the events of a stream except the last one, which `_last_chunk` returns."""
-    return events_of(_runs(reply, family, names))
-
-
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """Yield the events of a stream except the last one, as Runs (see `stream.chunk`). Tool uses without an id get one.
+    """Yield the events of a stream, as Runs (see `stream.chunk`), except the last event, which `_last_chunk` returns.
 
-    Events after the reply's failure are left out. If the reply has an order fault, they are kept, because the order
-    fault needs all events.
+    A tool use without an id gets an id. Events after the reply's failure are left out. If the reply has an order fault,
+    they are kept, because the order fault needs all events.
     """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):
@@ -327,18 +307,18 @@ def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
         return _failed(events[-1], occasion, _pauses(reply, len(events)))
     answer = _assembled(reply, occasion, events)
     occasion.call.answered.response = answer
-    members = {
-        "output": {"message": answer.message},
-        "stopReason": answer.stop_reason,
-        "usage": answer.usage,
-        "metrics": answer.metrics,
-        "trace": answer.trace and guardrails.in_json(answer.trace),
-        "additionalModelResponseFields": answer.additional,
-        "performanceConfig": answer.performance_config,
-        "serviceTier": answer.service_tier,
-    }
-    body = bedrock.to_json("ConverseResponse", {name: value for name, value in members.items() if value is not None})
-    return json_response(body.encode(), occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
+    members = in_aws_form(answer)
+    if answer.trace:
+        members["trace"] = guardrails.in_json(answer.trace)
+    body = bedrock.to_json("ConverseResponse", members).encode()
+    return json_response(body, occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
+
+
+def in_aws_form(answer: Assembled) -> dict[str, Any]:
+    """Return an assembled answer as the members of AWS's ConverseResponse."""
+    message, *others = (getattr(answer, each.name) for each in fields(answer))
+    given = zip(("stopReason", *OPTIONS), others, strict=True)
+    return {"output": {"message": message}, **{name: value for name, value in given if value is not None}}
 
 
 def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], ...]) -> Assembled:

@@ -13,18 +13,21 @@ class Replacing(Protocol):
     """An object that may replace replies of Converse and ConverseStream before they are sent. Threads may share it."""
 
     lenient: bool
-    """Whether replies may stay unused, because a replaced reply may end the client's work early."""
+    """Whether the test may leave replies unused, because a replaced reply may end the client's work early."""
 
     def again(self, call: Call) -> Reply | None:
         """Return a reply that answers this call in place of the script; None if the script must answer the call."""
         ...
 
     def beyond(self, call: Call, *, refused: bool) -> Reply | None:
-        """Return a reply to a call that the script does not answer; None if the call must fail, e.g. if refused."""
+        """Return a reply to a call that the script does not answer; None if the call must fail.
+
+        `refused` is true if Bedrock would refuse the request.
+        """
         ...
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
-        """Return the reply to send in place of the scripted `reply`, or `reply` itself to change nothing."""
+        """Return the reply to send in place of the scripted `reply`. To change nothing, return `reply` itself."""
         ...
 
     def answers_as(self, call: Call) -> str:

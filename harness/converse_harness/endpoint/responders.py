@@ -33,21 +33,15 @@ Responder = Answering | Situation
 """A value that a script accepts: a Reply, a function of the call that returns one, or a Case, which contains replies.
 """
 
-_FUNCTIONS: Final = "converse_harness.reply"
-"""The package whose functions create replies. A user may have forgotten to call such a function."""
-
 _CASE_NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
 """Matches a text that is likely the name of a case. This module must not import the catalogue of cases."""
 
 
 def each_reply(responders: Iterable[object]) -> Iterator[object]:
-    """Yield the responders. In place of a Case, yield its replies; yield other values unchanged."""
+    """Yield the replies of each Case, and all other values unchanged."""
     for responder in responders:
         several = None if callable(responder) or isinstance(responder, Reply) else getattr(responder, "replies", None)
-        if isinstance(several, tuple):
-            yield from cast("tuple[object, ...]", several)
-        else:
-            yield responder
+        yield from cast("tuple[object, ...]", several) if isinstance(several, tuple) else (responder,)
 
 
 def check_answers(operation: str, answers: Iterable[object], before: str) -> list[object]:
@@ -90,7 +84,7 @@ def check_responder(responder: Any, before: str) -> None:
             f"function of the call that returns one.{_instead(responder)}"
         )
     name = getattr(responder, "__name__", "")
-    if inspect.isfunction(responder) and responder.__module__.partition(f"{_FUNCTIONS}.")[1]:
+    if inspect.isfunction(responder) and responder.__module__.startswith("converse_harness.reply."):
         raise ReplyError(f"{before}reply.{name} is a function that makes a reply. Call it: reply.{name}(...).")
     if inspect.ismethod(responder) and isinstance(responder.__self__, Reply):
         raise ReplyError(f"{before}{name} is a method of a reply. Call it: .{name}(...).")
@@ -128,7 +122,7 @@ def check_some(responders: Sequence[object], by: str) -> None:
 
 
 def check_endless(responders: Iterable[object], by: str) -> None:
-    """Raise ReplyError unless there is exactly one reply, and it has no number of uses; `always` requires this.
+    """Raise ReplyError unless there is exactly one reply, without a number of uses, as `always` requires.
 
     `by` is the name of the called function, with which the error begins; it may be empty.
     """

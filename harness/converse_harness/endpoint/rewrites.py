@@ -46,12 +46,10 @@ class Rewrite:
     def summary(self) -> str:
         """One line that contains the numbers of both calls, the number of tokens, and the reason."""
         parting = Parting(self.path, self.character, self.was, self.now)
-        reason = (
-            f"the prefix parts at {parting}" if self.path else f"{self.blocks} blocks lie between their cache points"
-        )
+        too_far = f"{self.blocks} blocks lie between their cache points"
         return (
             f"call {self.call.number} wrote {self.tokens:,} tokens again that call {self.earlier.number} had cached: "
-            f"{reason}"
+            f"{f'the prefix parts at {parting}' if self.path else too_far}"
         )
 
     def __str__(self) -> str:
@@ -119,8 +117,8 @@ class CacheSummary:
         Calls whose cache use is uncertain are left out. If no call could use the cache, the result is empty and a note
         gives the reason, because then the empty result proves nothing.
         """
-        if self._note is not None and (said := _nothing_cached(self._calls)) is not None:
-            self._note(said)
+        if self._note is not None and (note := _nothing_cached(self._calls)) is not None:
+            self._note(note)
         uses = [use for call in self._calls if (use := use_of(call)) is not None]
         return Rewrites(found for use in uses if (found := rewrite_of(use)) is not None)
 
@@ -170,17 +168,16 @@ def _nothing_cached(calls: Sequence[Call]) -> Note | None:
         return None
     pointed = next((use for use in uses if not use.implicit), None)
     if pointed is None:
-        unknown = next((call for call in calls if standing(call.stands_for).model is None and _has_point(call)), None)
+        conversations = [call for call in calls if call.operation in CONVERSATIONS and has_cache_point(call)]
+        unknown = next((call for call in conversations if standing(call.stands_for).model is None), None)
+        text = "no call to a model that is known to cache has a cachePoint."
         if unknown is not None:
-            text = f"nothing could be cached: nothing is known of the model behind {unknown.model_id}"
-            return Note(
-                "cache_not_used",
-                f"{text}.\nIf it caches, say which one it is with the setting converse_models.   "
-                "More: converse-harness docs cache",
-                unknown.number,
+            text = (
+                f"nothing is known of the model behind {unknown.model_id}.\n"
+                "If it caches, say which one it is with the setting converse_models."
             )
-        text = "nothing could be cached: no call to a model that is known to cache has a cachePoint"
-        return Note("cache_not_used", f"{text}.   More: converse-harness docs cache", calls[0].number)
+        text = f"nothing could be cached: {text}   More: converse-harness docs cache"
+        return Note("cache_not_used", text, (unknown or calls[0]).number)
     tokens, least = pointed.prompt.tokens[max(pointed.prompt.points, default=0)], pointed.caching.minimum
     return Note(
         "cache_prefix_too_short",
@@ -190,10 +187,6 @@ def _nothing_cached(calls: Sequence[Call]) -> Note | None:
         "More: converse-harness docs cache",
         pointed.call.number,
     )
-
-
-def _has_point(call: Call) -> bool:
-    return call.operation in CONVERSATIONS and has_cache_point(call)
 
 
 class _Compared(NamedTuple):

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
-from converse_harness.endpoint.blame import blame
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.condition import Condition, blame
+from converse_harness.endpoint.operations import is_failure
 from converse_harness.endpoint.outputs import Handler
 from converse_harness.endpoint.responders import Answering, check_answers, check_endless, check_responder, each_reply
 from converse_harness.errors import DamagedData
-from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
@@ -29,7 +28,7 @@ class Replies(Protocol):
 
 
 _SHOWN: Final = 20
-"""For one reply, at most this number of calls and the last call are listed."""
+"""For one reply, messages list the first calls up to this number, and the last call."""
 
 NOT_USED: Final = "not used"
 
@@ -38,7 +37,7 @@ _FALLBACK: Final = "always"
 
 
 class Deferred(NamedTuple):
-    """A reply that is built only when it is needed, because a recording may contain thousands of replies."""
+    """A function that builds a reply when it is needed, because a recording may contain thousands of replies."""
 
     make: Callable[[], Reply]
 
@@ -84,10 +83,8 @@ class Slot:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the responder may return an output or a message; false for a Reply that is an error."""
-        return not isinstance(self.source, Reply) or not (
-            isinstance(self.source.body, ErrorBody) or self.source.no_answer
-        )
+        """Whether the responder may answer with an output or a message. A Reply that is an error does not."""
+        return not (isinstance(self.source, Reply) and is_failure(self.source))
 
     @property
     def left(self) -> bool:
@@ -97,7 +94,7 @@ class Slot:
     @property
     def unused(self) -> bool:
         """Whether the responder is required and was used less often than scripted."""
-        return self.required and self.uses is not None and len(self.used_by) < self.uses
+        return self.required and self.uses is not None and self.left
 
     @property
     def summary(self) -> str:
@@ -115,7 +112,7 @@ class Slot:
 
 
 class Missed(NamedTuple):
-    """The reason why a recording does not answer a call: `first` is one line, `told` contains the details."""
+    """The reason why a recording does not answer a call: `first` is one line, `told` are the lines with the details."""
 
     first: str
     told: str
@@ -129,13 +126,14 @@ class Queue:
     condition: Condition | None = None
     slots: list[Slot] = field(default_factory=list[Slot])
     title: str = ""
-    """The text before the queue's replies in messages; if it is empty, messages show the condition."""
+    """The text that messages show before each reply of the queue. If the title is empty, they show the condition."""
     was_filled: bool = field(default=False, init=False)
-    """Whether responders were ever given."""
+    """Whether responders were ever added, even if they were removed later."""
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
-    """`_functions` is the number of slots with a function. `_spent` is the number of exhausted slots at the start. Both
-    are cached, because every call reads them.
+    """The number of exhausted slots at the start of `slots`; `_functions` is the number of slots with a function.
+
+    Both numbers are cached, because every call needs them.
     """
 
     def add(self, responders: Iterable[object], *, endless: bool = False, by: str = "") -> list[Slot]:
@@ -152,14 +150,13 @@ class Queue:
         if endless:
             check_endless(responders, by)
         line = calling_line()
-        for responder in responders:
+        for number, responder in enumerate(responders, len(self.slots)):
             if other is None:
                 check_responder(responder, before)
             counted = responder if isinstance(responder, Reply | Improvised | OperationOutput) else None
             uses = None if endless else 1 if counted is None else counted.uses
-            place = f"{self.name}.{len(self.slots) + len(added)}"
             required = counted is None or not counted.may_be_unused
-            added.append(Slot(cast("Answering", responder), place, uses, [], required, by, line))
+            added.append(Slot(cast("Answering", responder), f"{self.name}.{number}", uses, [], required, by, line))
         self.slots += added
         self.was_filled = True
         self._functions += sum(slot.is_function for slot in added)
@@ -167,7 +164,7 @@ class Queue:
 
     @property
     def operation(self) -> str | None:
-        """The operation of the queue's calls if it is neither Converse nor ConverseStream; otherwise None."""
+        """The operation of the queue's calls; None if the calls are those of Converse and ConverseStream."""
         named = None if self.condition is None else self.condition.operation
         return None if named in SCRIPTED else named
 
@@ -184,7 +181,7 @@ class Queue:
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
-        """Return the first slot that can still be used, or None if the queue cannot answer this call."""
+        """Return the first slot that can still be used; None if the queue cannot answer this call."""
         other = self.operation
         if call.malformed is not None or call.operation not in (SCRIPTED if other is None else (other,)):
             return None
@@ -199,18 +196,22 @@ class Queue:
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """Return the name of the queue, as a prefix for a line of text about the slot. The prefix may be empty."""
-        del slot  # all slots of this queue have the same prefix; a queue of a recording overrides this method
+        """Return the name of the queue, as a prefix for a line of text about the slot. The prefix may be empty.
+
+        Here all slots have the same prefix. A queue of a recording overrides this method.
+        """
         title = self.title or (str(self.condition) if self.condition is not None else "")
         return f"{title}: " if title else ""
 
     def explain(self, call: Call) -> Missed | None:
-        """Return the reason why the queue does not answer a call; None if the list of its slots shows the reason."""
-        del call  # failure messages list every slot of this queue; a queue of a recording overrides this method
+        """Return the reason why the queue does not answer a call; None if the list of its slots shows the reason.
+
+        Here the result is None, because failure messages list every slot. A queue of a recording overrides this method.
+        """
         return None
 
     def answers(self, call: Call) -> bool:
-        """Whether the operation is Converse or ConverseStream; a queue of a recording overrides this method."""
+        """Whether the queue may answer a call of this operation. A queue of a recording overrides this method."""
         return call.operation in SCRIPTED
 
 
@@ -247,7 +248,7 @@ class Script:
     def add(self, responders: Iterable[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
         """Append replies in order, and recordings as queues; return the new slots with their queues.
 
-        Raises ReplyError as `Queue.add` does; then nothing was added.
+        Raises ReplyError as `Queue.add` does, before anything is added.
         """
         responders = [*each_reply(responders)]
         for responder in responders:
@@ -302,10 +303,8 @@ class Script:
         )
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
-        """Yield every slot with its queue, in order of precedence."""
-        for queue in self._queues:
-            for slot in queue.slots:
-                yield queue, slot
+        """Return an iterator over every slot with its queue, in order of precedence."""
+        return ((queue, slot) for queue in self._queues for slot in queue.slots)
 
     def unused(self) -> list[Slot]:
         """Return the required slots that were used less often than scripted."""
@@ -342,31 +341,27 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
         if call is not None and not recorded and queue.operation not in _named(call.operation):
             continue
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
-        used = _used(slot)
-        state = f"no match: {', '.join(misses)}" if misses else used
+        state = f"no match: {', '.join(misses)}" if misses else _used(slot)
         rows.append((len(misses), queue.where(slot) + slot.summary, state))
     rows.sort(key=lambda row: row[0])
     return [(what, state) for _, what, state in rows]
 
 
 def scripted_in_short(script: Script) -> list[str]:
-    """Return the numbers of scripted and unused replies and of the script's other parts; [] for an empty script."""
-    beside = [script.fallback, *(queue for both in script.operations.values() for queue in both)]
-    slots = [slot for queue, slot in script.slots() if queue not in beside]
-    uses = [slot.uses or 1 for slot in slots]
-    left = sum(max(0, count - len(slot.used_by)) for slot, count in zip(slots, uses, strict=True))
-    replies = sum(uses)
-    parts = [f"{replies} scripted repl{'ies' if replies > 1 else 'y'}, {left} left"] if slots else []
+    """Return the numbers of scripted and unused replies, and the script's other parts, as texts; [] for no script."""
+    slots = [slot for queue in (*script.whens, *script.recordings, script.ordered) for slot in queue.slots]
+    parts = [_counted(slots, "scripted reply", "scripted replies")] if slots else []
     parts += [f"always {slot.summary}" for slot in script.fallback.slots]
-    return parts + sorted(_in_short(name, ordered) for name, (ordered, _) in script.operations.items())
+    answers = {name: ordered.slots for name, (ordered, _) in script.operations.items()}
+    return parts + sorted(
+        f"{name} ({_counted(slots, 'answer', 'answers')})" if slots else name for name, slots in answers.items()
+    )
 
 
-def _in_short(operation: str, ordered: Queue) -> str:
-    if not ordered.slots:
-        return operation
-    uses = sum(slot.uses or 1 for slot in ordered.slots)
-    left = sum(max(0, (slot.uses or 1) - len(slot.used_by)) for slot in ordered.slots)
-    return f"{operation} ({uses} answer{'s' * (uses > 1)}, {left} left)"
+def _counted(slots: Sequence[Slot], one: str, several: str) -> str:
+    uses = sum(slot.uses or 1 for slot in slots)
+    left = sum(max(0, (slot.uses or 1) - len(slot.used_by)) for slot in slots)
+    return f"{uses} {several if uses > 1 else one}, {left} left"
 
 
 def _used(slot: Slot) -> str:

@@ -81,22 +81,21 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
 }
 """Maps each setting to its allowed values."""
 
-_NO_MORE: Final[Mapping[str, Allowed]] = {}
 
+def check_settings(given: Mapping[str, object], by: str = "", more: Mapping[str, Allowed] | None = None) -> None:
+    """Raise ReplyError for a setting that does not exist, and for a value that a setting does not allow.
 
-def check_settings(given: Mapping[str, object], by: str = "", more: Mapping[str, Allowed] = _NO_MORE) -> None:
-    """Raise ReplyError for a setting that does not exist, or with a value that is not allowed.
-
-    `by` is the name of the function or marker with these settings; `more` are further settings that it allows.
+    `by` is the name of the function or marker to which the settings were given; `more` are further settings that this
+    function or marker allows.
     """
-    known = {**ALLOWED, **more}
+    known = {**ALLOWED, **(more or {})}
     for name, value in given.items():
-        came = f"{by}({name}={value!r}): " if by else f"{name}={value!r}; "
+        setting = f"{by}({name}={value!r}): " if by else f"{name}={value!r}; "
         if name not in known:
             close = nearest(name, known)
             hint = f"did you mean {close}=? " if close else ""
             raise ReplyError(
-                f"{came}no setting has this name. {hint}Settings: {', '.join(f'{each}=' for each in known)}."
+                f"{setting}no setting has this name. {hint}Settings: {', '.join(f'{each}=' for each in known)}."
             )
         if not known[name].test(value):
-            raise ReplyError(came, Advice(known[name].said, known[name].in_json or known[name].said))
+            raise ReplyError(setting, Advice(known[name].said, known[name].in_json or known[name].said))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules.rule import Claude
@@ -16,8 +15,7 @@ from converse_harness.reply.body import MessageBody
 from converse_harness.stream.chunk import estimate_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class UsageKeys:
+class UsageKeys(NamedTuple):
     """The keys for cache tokens in the usage of a model's JSON answers.
 
     `always` are the counters in the usage of a request without a cachePoint. `details`: whether the usage also has
@@ -87,5 +85,5 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """Return the number of tokens for a CountTokens answer. For inputTokens, `usage` makes the same estimate."""
+    """Return the number of tokens for a CountTokens answer; it equals `inputTokens` of an answer to these messages."""
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

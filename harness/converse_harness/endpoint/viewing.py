@@ -1,105 +1,54 @@
-"""Calls as a page shows them: plain JSON, with secrets masked."""
+"""Make the view of a call: plain JSON with secrets masked, from which `viewer` makes pages."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final
 
-from converse_harness.json_values import is_array, is_object
+from converse_harness.bedrock.rules import Refusal
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.render import in_aws_form
+from converse_harness.json_values import is_array, is_object, parsed_json
 from converse_harness.secrets import own_secrets
-from converse_harness.stream.delivery import SentEvent
+from converse_harness.viewer import call_html, notebook_html
 from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, RefusedBy, json_text, mask_value, plain
 
-if TYPE_CHECKING:
-    from converse_harness.bedrock.rules import Refusal
-    from converse_harness.notes import Note
-    from converse_harness.reply.reply import Reply
-    from converse_harness.stream.assemble import Response
-    from converse_harness.stream.delivery import SentChunks
-    from converse_harness.stream.http import Request
-    from converse_harness.user_lines import UserLine
-
 Clean = Callable[[Any], Any]
-"""A function that returns a JSON value without the secrets in it."""
+"""A function that returns a copy of a JSON value in which secrets are masked."""
 
 _MOST: Final = 20_000
-"""Of a body that is no JSON object, at most this number of characters is shown."""
+"""The maximum number of characters shown of a body that is not a JSON object."""
 
 
-class _ViewedAnswer(Protocol):
-    """The parts of `Answered` that are shown."""
-
-    @property
-    def taken(self) -> SentChunks: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def waited(self) -> float: ...
-    @property
-    def notes(self) -> Sequence[Note]: ...
-    @property
-    def line(self) -> UserLine | None: ...
-    @property
-    def passed_on(self) -> object: ...
+def notebook_view(call: Call) -> str:
+    """Return HTML for a notebook, with secrets masked: the whole request of a call, and the answer with its times."""
+    return notebook_html(*map(call_html, views_of([call])))
 
 
-class _ViewedCall(Protocol):
-    """The parts of a `Call` that are shown."""
+def views_of(calls: Sequence[Call], clean: Clean | None = None) -> list[CallView]:
+    """Return the views of calls, in their order. `clean` masks the secrets in a value; by default, `mask_value` does.
 
-    @property
-    def number(self) -> int: ...
-    @property
-    def operation(self) -> str | None: ...
-    @property
-    def model_id(self) -> str: ...
-    @property
-    def request(self) -> Request: ...
-    @property
-    def body(self) -> Mapping[str, Any]: ...
-    @property
-    def malformed(self) -> str | None: ...
-    @property
-    def answered(self) -> _ViewedAnswer: ...
-    @property
-    def status(self) -> int: ...
-    @property
-    def reply(self) -> Reply | None: ...
-    @property
-    def refusal(self) -> Refusal | None: ...
-    @property
-    def events(self) -> Sequence[SentEvent]: ...
-    @property
-    def response(self) -> Response | None: ...
-    @property
-    def outcome(self) -> str: ...
-    @property
-    def outline(self) -> str: ...
-
-
-def views_of(calls: Sequence[_ViewedCall], clean: Clean | None = None) -> list[CallView]:
-    """Return the views of calls, in their order. `clean` masks the secrets in each part of them; None: `mask_value`.
-
-    A message that several requests contain is masked once; with a MessageMemory as `clean`, also in later calls of this
-    function.
+    A message that several requests contain is masked only once. If `clean` is a MessageMemory, masked messages are also
+    kept for the next call of this function.
     """
-    if clean is None:
-        clean = partial(mask_value, own=own_secrets())
-    cleaned = clean if isinstance(clean, MessageMemory) else MessageMemory(clean)
+    if not isinstance(clean, MessageMemory):
+        clean = MessageMemory(clean or partial(mask_value, own=own_secrets()))
     begun = [each.answered.taken.started for each in calls if each.answered.taken.started]
     first = last = min(begun, default=0.0)
     views: list[CallView] = []
     for call in calls:
         last = call.answered.taken.started or last
-        views.append(_view_of(call, 1000 * (last - first), cleaned))
+        views.append(_view_of(call, 1000 * (last - first), clean))
     return views
 
 
 class MessageMemory:
-    """Cleans values, and keeps the cleaned messages, because each request contains those before it again."""
+    """Masks the secrets in values with the function `clean`. It keeps each masked message of a request.
+
+    A later request repeats these messages, so each message is masked only once.
+    """
 
     def __init__(self, clean: Clean) -> None:
         self._clean = clean
@@ -107,30 +56,29 @@ class MessageMemory:
 
     @property
     def size(self) -> int:
-        """The number of messages that are kept."""
+        """The number of kept messages."""
         return len(self._known)
 
     def __call__(self, value: Any) -> Any:
-        """Return a value as plain JSON without secrets."""
+        """Return a value as plain JSON with its secrets masked."""
         return self._clean(plain(value))
 
     def text(self, text: str) -> str:
-        """Return a text without secrets."""
+        """Return a text with its secrets masked."""
         return str(self._clean(text)) if text else ""
 
     def request(self, body: Mapping[str, Any]) -> Any:
-        """Return the JSON of a request without secrets; each of its messages is cleaned by itself."""
+        """Return the JSON of a request with its secrets masked, in each message separately."""
         messages = body.get("messages")
         if not is_array(messages):
             return self(body)
-        made = {name: None if name == "messages" else value for name, value in body.items()}
-        cleaned = self(made)
-        if not is_object(cleaned):  # a secret was found that cannot be masked alone
+        cleaned = self({**body, "messages": None})
+        if not is_object(cleaned):  # a secret cannot be masked alone, so `clean` replaced the whole request
             return cleaned
         return {**cleaned, "messages": [self._message(each) for each in messages]}
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Return headers without secrets; a value that only its name gives away is masked too."""
+        """Return headers with secrets masked. A value is also masked if the header's name is that of a secret."""
         made = [(self.text(name), self({name: value})) for name, value in headers]
         return tuple((name, str(next(iter(value.values())) if is_object(value) else value)) for name, value in made)
 
@@ -141,13 +89,13 @@ class MessageMemory:
         return self._known[key]
 
 
-def _view_of(call: _ViewedCall, started: float, clean: MessageMemory) -> CallView:
+def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
     answered = call.answered
     sent = [*call.events]
     events = changed_events([plain(event) for event, _ in sent], clean)
     ats = [round(1000 * at, 1) for _, at in sent]
     refusal = call.refusal
-    took = max([*ats, 1000 * (answered.taken.last_at or 0.0)], default=0.0)
+    took = max([*ats, 1000 * (answered.taken.last_at or 0.0)])
     return CallView(
         number=call.number,
         operation=clean.text(call.operation or f"{call.request.method} {call.request.target}"),
@@ -176,34 +124,18 @@ def _why(refusal: Refusal) -> tuple[str, str, str]:
     return refusal.rule.name, f"{refusal.message}{at}", f"{refusal.rule.source}{inferred}"
 
 
-def _request(call: _ViewedCall, clean: MessageMemory) -> Any:
+def _request(call: Call, clean: MessageMemory) -> Any:
     if call.malformed is None or call.body:
         return clean.request(call.body) if call.body or call.request.body else None
     return clean.text(call.request.body[:_MOST].decode(errors="replace"))
 
 
-def _answer(call: _ViewedCall) -> Any:
-    """The whole answer in the form of AWS's API; None if there is none. A JSON body is shown as it was sent."""
+def _answer(call: Call) -> Any:
+    """Return the JSON of the whole answer, as it was sent or in the form of AWS's API; None if there is no answer.
+
+    A body that is not JSON is returned as text.
+    """
     if not call.events and call.answered.passed_on is None:
         data = b"".join(call.answered.taken.data)
-        try:
-            return json.loads(data) if data else None
-        except (ValueError, RecursionError):
-            return data[:_MOST].decode(errors="replace")
+        return parsed_json(data, otherwise=data[:_MOST].decode(errors="replace")) if data else None
     return None if call.response is None else in_aws_form(call.response)
-
-
-def in_aws_form(response: Response) -> dict[str, Any]:
-    """Return an assembled answer as the members of AWS's ConverseResponse."""
-    given = {_NAMES.get(each.name, each.name): getattr(response, each.name) for each in fields(response)}
-    message = given.pop("message")
-    return {"output": {"message": message}, **{name: value for name, value in given.items() if value is not None}}
-
-
-_NAMES: Final[Mapping[str, str]] = {
-    "stop_reason": "stopReason",
-    "additional": "additionalModelResponseFields",
-    "performance_config": "performanceConfig",
-    "service_tier": "serviceTier",
-}
-"""The members of a Response that have another name in AWS's API."""

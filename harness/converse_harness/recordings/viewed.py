@@ -7,7 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from converse_harness.endpoint.viewing import MessageMemory, in_aws_form
+from converse_harness.endpoint.render import in_aws_form
+from converse_harness.endpoint.viewing import MessageMemory
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.json_values import parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
