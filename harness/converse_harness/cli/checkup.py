@@ -17,6 +17,8 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, m
 from types import FunctionType
 from typing import Any, Final, NamedTuple, cast
 
+from converse_harness.cli.terminal import plain
+
 OWN: Final = "converse-harness"
 OWN_PLUGIN: Final = "converse"
 
@@ -24,7 +26,7 @@ _NEIGHBOURS: Final = (
     *("boto3", "aiobotocore", "httpx2", "strands-agents", "langchain-aws", "pydantic-ai-slim", "litellm"),
     *("anthropic", "moto", "vcrpy", "ddtrace", "pytest-xdist", "pytest-asyncio"),
 )
-"""Packages that we do not need, but whose versions help to explain a problem."""
+"""Packages that the harness does not need. Their versions help to explain a problem."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ENDPOINT_URL*": "clients that no fake answers go there",
@@ -50,9 +52,8 @@ LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
         "Call.outcome of the loopback server may be complete although the client left before the last bytes",
     ),
 }
-"""Features that some systems lack: for each, whether this system has it, and the consequence if it is missing."""
-
-_TRIED_SYSTEM: Final = "Linux"
+"""Features that some systems lack: a function that returns whether this system has the feature, and the consequence if
+it is missing."""
 
 _SECONDS: Final = 60.0
 
@@ -81,15 +82,31 @@ look(spent)
 
 
 class Package(NamedTuple):
-    """A package, its version (None if it is not installed), and the versions that we require (`>=1.40`), if any."""
+    """A package. `version` is None if it is not installed; `needed` is our requirement, such as `>=1.40`, or ""."""
 
     name: str
     version: str | None
     needed: str = ""
 
+    @property
+    def problem(self) -> str:
+        """What is wrong with the version, and how to mend it; "" if the version is as required."""
+        from packaging.specifiers import SpecifierSet
+
+        if self.version is None:
+            wrong = f"is not installed, and {OWN} needs it"
+        elif not SpecifierSet(self.needed).contains(self.version, prereleases=True):
+            wrong = f"{self.version} is too old for {OWN}"
+        else:
+            return ""
+        return f"{self.name} {wrong}: pip install '{self.name}{self.needed}'"
+
 
 class PluginCost(NamedTuple):
-    """A plugin that pytest loads by itself: its entry point, its package, its ms of CPU or its error while loading."""
+    """A plugin that pytest loads by itself: the name of its entry point, its package with the version, and its cost.
+
+    `ms` is the CPU time of loading in milliseconds, None if loading fails with the message `error`.
+    """
 
     name: str
     package: str
@@ -101,10 +118,21 @@ class PluginCost(NamedTuple):
         """The option of pytest that disables the plugin."""
         return f"-p no:{self.name}"
 
+    @property
+    def problem(self) -> str:
+        """Why pytest cannot load the plugin, and how to mend it; "" if pytest can load it."""
+        return self.error and (
+            f"pytest cannot load the plugin {self.name} of {self.package}: {plain(self.error)}. Every pytest fails "
+            f"here: mend or remove that package, or leave the plugin out with {self.off}"
+        )
+
 
 class Patched(NamedTuple):
-    """Observations in a process with all plugins: the replaced attributes, who changed some of them, and what is
-    broken.
+    """What a process with all plugins of pytest observed.
+
+    `places` counts the attributes of botocore that fakes replace. `changed` maps those that another package had
+    replaced before to this package. `problem` is the reason if no fake can answer, otherwise "". `ms` is the CPU time
+    of loading all plugins together, in milliseconds.
     """
 
     places: int
@@ -114,7 +142,7 @@ class Patched(NamedTuple):
 
 
 def packages() -> list[Package]:
-    """Return the packages that we need, and those of _NEIGHBOURS that are installed."""
+    """Return the packages that the harness needs, and those of _NEIGHBOURS that are installed."""
     from packaging.requirements import Requirement  # pytest needs this package too
 
     needed = [Requirement(line) for line in requires(OWN) or () if "extra ==" not in line]
@@ -122,30 +150,24 @@ def packages() -> list[Package]:
     return [*found, *(Package(name, its) for name in _NEIGHBOURS if (its := _version(name)))]
 
 
-def too_old(package: Package) -> bool:
-    """Whether a package is older than the required version."""
-    from packaging.specifiers import SpecifierSet
-
-    return package.version is not None and not SpecifierSet(package.needed).contains(package.version, prereleases=True)
-
-
 def tried_pythons() -> list[str]:
     """Return the versions of Python with which this release was tested."""
-    named = (line.removeprefix("Programming Language :: Python :: ") for line in _classifiers())
+    classifiers = metadata(OWN).get_all("Classifier") or []
+    named = (line.removeprefix("Programming Language :: Python :: ") for line in classifiers)
     return [each for each in named if each.startswith("3.")]
 
 
 def system() -> tuple[str, bool, list[str]]:
-    """Return the operating system, whether this release was tested on it, and what does not work on it."""
+    """Return the operating system, whether this release was tested on it, and the features that it lacks."""
     lacking = [f"{name}: {words}" for name, (is_there, words) in LACKING.items() if not is_there()]
-    return f"{platform.system()} {platform.machine()}", platform.system() == _TRIED_SYSTEM, lacking
+    return f"{platform.system()} {platform.machine()}", platform.system() == "Linux", lacking
 
 
 def environment() -> dict[str, str]:
-    """Return the names of the environment variables that matter, with the reasons, but without their values."""
+    """Return the environment variables that matter: names with reasons, in alphabetical order, without values."""
     globs = ENVIRONMENT.items()
-    said = {name: [why for glob, why in globs if fnmatch(name.upper(), glob)] for name in sorted(os.environ)}
-    return {name: reasons[0] for name, reasons in said.items() if reasons}
+    found = {name: [why for glob, why in globs if fnmatch(name.upper(), glob)] for name in sorted(os.environ)}
+    return {name: reasons[0] for name, reasons in found.items() if reasons}
 
 
 def plugins() -> list[EntryPoint]:
@@ -171,15 +193,16 @@ def _cost(entry: EntryPoint) -> PluginCost:
 
 
 def patched() -> Patched:
-    """In another process, load all plugins, examine the attributes that we replace in botocore, and let a fake answer a
-    call.
-    """
+    """Return what another process observes that loads all plugins and lets a fake answer a call."""
     printed, error = _python(_LOOK)
     return Patched(0, {}, error, 0.0) if error else Patched(*json.loads(printed))
 
 
 def look(spent: float) -> None:
-    """Print the observations as JSON for `patched`, which reads them. This function runs in the other process."""
+    """Print the members of a Patched as JSON. `patched` runs this function in another process and reads its output.
+
+    `spent` is the CPU time in seconds that the plugins took to load.
+    """
     from importlib import import_module
 
     from converse_harness import TransportError, fake_converse, reply
@@ -206,7 +229,7 @@ def look(spent: float) -> None:
 
 
 def changed_by(found: Any, module: str) -> str:
-    """Return the package whose code replaced an attribute of this module; "" if the code is the module's own or ours.
+    """Return the package that replaced an attribute of a module; "" if the value is the module's own or the harness's.
 
     >>> import json
     >>> changed_by(json.loads, "json"), changed_by(json.loads, "botocore.session")
@@ -222,7 +245,10 @@ def changed_by(found: Any, module: str) -> str:
 
 
 def _python(program: str, *arguments: str) -> tuple[str, str]:
-    """Run a program in a new Python process; return the last line that it prints, and its error."""
+    """Run a program in a new Python process.
+
+    Return the last line that it prints and "", or, if it fails, "" and the last line of its error.
+    """
     command = [sys.executable, "-c", program, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -237,7 +263,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _classifiers() -> list[str]:
-    return metadata(OWN).get_all("Classifier") or []

@@ -17,11 +17,11 @@ from converse_harness.cli.terminal import (
     REDACT,
     REDACT_ADVICE,
     Arguments,
-    Printer,
     UsageFailed,
     complain,
     counted,
     redaction_of,
+    say,
 )
 from converse_harness.errors import ConverseHarnessError, SecretFound
 from converse_harness.intercept.hosts import is_bedrock_host
@@ -84,7 +84,6 @@ def run(given: argparse.Namespace) -> int:
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
-    printer = Printer(sys.stdout)
     progress = _Progress(sys.stderr, len(jobs))
     for job in jobs:
         progress.step()
@@ -94,12 +93,12 @@ def run(given: argparse.Namespace) -> int:
         for line in problem.splitlines():
             complain("import", line)
         for line in lines:
-            printer.say(line)
+            say(line)
     progress.clear()
     for line in work.no_json:
         complain("import", line)
     for line in work.summary():
-        printer.say(line)
+        say(line)
     return 1 if work.refused or work.verdicts["not equal"] or work.no_json or not work.verdicts else 0
 
 

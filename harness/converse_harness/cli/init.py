@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, Printer
+from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {"vitest": ("converse.ts", "converse-api.d.ts")}
 """The files for each kind of project. They are in the folder beside this module that has the name of the kind."""
@@ -71,9 +70,8 @@ def run(given: argparse.Namespace) -> int:
             path.write_bytes(source.read_bytes())
     except OSError as error:
         raise CommandFailed(f"{error.filename or given.dir} cannot be written: {error.strerror or error}") from error
-    printer = Printer(sys.stdout)
-    printer.say(f"Wrote {' and '.join(map(str, paths))}.", BOLD)
-    printer.say()
+    say(f"Wrote {' and '.join(map(str, paths))}.", BOLD)
+    say()
     first = next(iter(paths)).as_posix()
-    printer.say(_NEXT[given.kind].format(first=first if given.dir.is_absolute() else f"./{first}"))
+    say(_NEXT[given.kind].format(first=first if given.dir.is_absolute() else f"./{first}"))
     return 0

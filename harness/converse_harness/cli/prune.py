@@ -8,13 +8,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, Printer, UsageFailed, counted
-from converse_harness.errors import DamagedData
+from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, counted, say
 from converse_harness.recordings.pruning import named_in_sources, remove_exchanges, remove_recording, usual_path
 from converse_harness.recordings.use import Use, read_use
 
@@ -49,18 +47,18 @@ ARGUMENTS: Final[Arguments] = {
 
 _SHOWN: Final = 5
 _STDERR: Final = 2
-"""The file descriptor to which pytest prints, so that this command's own output contains only the list."""
+"""pytest prints to this file descriptor, so that this command's own output contains only the list."""
 
 
-@dataclass
-class _Plan:
-    """The planned removals: whole files, and for other files the lines of calls. `kept` maps files that stay to the
-    reason.
+class _Plan(NamedTuple):
+    """The planned removals: `files` are removed as a whole; of the files in `lines`, the calls at these lines.
+
+    `kept` maps each unused file that is not removed to the reason.
     """
 
-    files: list[Path] = field(default_factory=list[Path])
-    lines: dict[Path, Sequence[int]] = field(default_factory=dict[Path, Sequence[int]])
-    kept: dict[Path, str] = field(default_factory=dict[Path, str])
+    files: list[Path]
+    lines: Mapping[Path, Sequence[int]]
+    kept: Mapping[Path, str]
 
 
 def run(given: argparse.Namespace) -> int:
@@ -77,23 +75,21 @@ def run(given: argparse.Namespace) -> int:
     if not within.is_relative_to(os.path.realpath(use.folder)):
         raise UsageFailed(f"prune {given.folder}: the tests' recordings are in {use.folder}; prune removes no others.")
     plan = _plan(use, within)
-    printer = Printer(sys.stdout)
     for path, why in plan.kept.items():
-        printer.say(f"kept    {_shown(path)}: {why}")
+        say(f"kept    {_shown(path)}: {why}")
     for path in plan.files:
-        printer.say(f"unused  {_shown(path)}")
+        say(f"unused  {_shown(path)}")
     for path, lines in plan.lines.items():
         places = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
-        printer.say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
+        say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
     if not plan.files and not plan.lines:
-        printer.say("Nothing to remove.")
+        say("Nothing to remove.")
         return 0
     exchanges = sum(map(len, plan.lines.values()))
-    what = " and ".join(
-        counted(count, noun) for count, noun in ((len(plan.files), "recording"), (exchanges, "exchange")) if count
-    )
+    counts = {"recording": len(plan.files), "exchange": exchanges}
+    what = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
     if given.dry_run or not (given.yes or _agrees(what)):
-        printer.say(f"Nothing was removed; --yes removes {what}.")
+        say(f"Nothing was removed; --yes removes {what}.")
         return 0
     try:
         for path in plan.files:
@@ -105,7 +101,7 @@ def run(given: argparse.Namespace) -> int:
             f"{error.filename}: {error.strerror or error}; what stands before it in the list above was removed. Mend "
             "this, and run the command again."
         ) from error
-    printer.say(f"Removed {what}.")
+    say(f"Removed {what}.")
     return 0
 
 
@@ -113,32 +109,23 @@ def _use(given: argparse.Namespace) -> Use:
     if given.used is not None:
         if given.pytest:
             raise UsageFailed("prune: --used reads what a run wrote, and --pytest is for a new run; give one of them.")
-        return _read(given.used)
+        return read_use(given.used)
     with tempfile.TemporaryDirectory(prefix="converse-prune-") as folder:
         path = Path(folder, "used.json")
         command = [sys.executable, "-m", "pytest", "--converse-record=none", f"--converse-used={path}"]
-        command += shlex.split(given.pytest)
-        Printer(sys.stderr).say(f"$ {shlex.join(['pytest', *command[3:4], *shlex.split(given.pytest)])}", DIM)
-        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=_STDERR, check=False).returncode
+        own = shlex.split(given.pytest)
+        say(f"$ {shlex.join(['pytest', command[3], *own])}", DIM, sys.stderr)
+        code = subprocess.run([*command, *own], stdin=subprocess.DEVNULL, stdout=_STDERR, check=False).returncode
         if not path.exists():
             raise CommandFailed(
                 f"pytest ended with {code} and did not write what the tests use; nothing is removed. Is there a folder "
                 "of recordings (the ini setting converse_recordings), and does `pytest` pass here?"
             )
-        return _read(path)
-
-
-def _read(path: Path) -> Use:
-    try:
         return read_use(path)
-    except DamagedData as error:
-        raise CommandFailed(str(error)) from error
-    except OSError as error:
-        raise CommandFailed(f"{path}: {error.strerror or error}") from error
 
 
 def _check(use: Use, *, despite_skips: bool) -> None:
-    """Raise CommandFailed if the run does not show everything that the tests use."""
+    """Raise CommandFailed if the tests may use recordings that the run did not list."""
     if use.missing:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
@@ -159,23 +146,20 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plan(use: Use, within: Path) -> _Plan:
-    plan = _Plan()
-    unused = [path for path in map(Path, use.unused) if Path(os.path.realpath(path)).is_relative_to(within)]
-    unused = [path for path in unused if path.exists()]
+    def is_within(path: Path) -> bool:
+        return Path(os.path.realpath(path)).is_relative_to(within) and path.exists()
+
+    unused = [path for path in map(Path, use.unused) if is_within(path)]
     named = named_in_sources(unused, use.root)
+    kept: dict[Path, str] = {}
     for path in unused:
         usual = usual_path(path)
         if path in named:
-            plan.kept[path] = f"{named[path]} names it"
+            kept[path] = f"{named[path]} names it"
         elif usual != path and usual.exists() and usual not in unused:
-            plan.kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
-        else:
-            plan.files.append(path)
-    for name, lines in use.left.items():
-        path = Path(name)
-        if lines and path.is_relative_to(within) and path.exists():
-            plan.lines[path] = lines
-    return plan
+            kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
+    lines = {path: lines for name, lines in use.left.items() if lines and is_within(path := Path(name))}
+    return _Plan([path for path in unused if path not in kept], lines, kept)
 
 
 def _shown(path: Path) -> str:
@@ -186,7 +170,7 @@ def _shown(path: Path) -> str:
 
 
 def _agrees(what: str) -> bool:
-    """Whether the user at the terminal agrees; False without a terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    return input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
+    """Ask the user whether to remove `what`, and return whether the user agrees; False without a terminal."""
+    return (
+        sys.stdin.isatty() and sys.stdout.isatty() and input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
@@ -18,10 +17,10 @@ from converse_harness.cli.terminal import (
     REDACT_ADVICE,
     Arguments,
     CommandFailed,
-    Printer,
     complain,
     counted,
     redaction_of,
+    say,
 )
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
@@ -83,10 +82,9 @@ def _record(given: argparse.Namespace) -> NoReturn:
 
     def tell_what_is_written() -> None:
         if fake is not None and fake.writer is not None:
-            printer = Printer(sys.stdout)
-            printer.say(_written(path, fake.writer), BOLD)
+            say(_written(path, fake.writer), BOLD)
             for line in said_of_masked(fake.writer.written.masked, path).splitlines():
-                printer.say(line)
+                say(line)
 
     with running(server, "record", ended, tell_what_is_written):
         _check_upstream(server.url, given.upstream or "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +16,10 @@ from converse_harness.cli.terminal import (
     RED,
     Arguments,
     CommandFailed,
-    Printer,
     UsageFailed,
     plain,
     recordings_in,
+    say,
     session_in,
 )
 from converse_harness.endpoint.call import SCRIPTED
@@ -68,9 +67,8 @@ def run(given: argparse.Namespace) -> int:
     report = RehearsalReport(targets, "recording", "exchange")
     for path in recordings_in(given.paths):
         _rehearse(path, report)
-    printer = Printer(sys.stdout)
     for text, accepted in report.lines(full=True):
-        printer.say(plain(text), "" if accepted is None else f"{BOLD};{GREEN if accepted else RED}")
+        say(plain(text), "" if accepted is None else f"{BOLD};{GREEN if accepted else RED}")
     return _REFUSED if report.refuses else _ACCEPTED
 
 

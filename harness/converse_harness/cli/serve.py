@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import queue
-import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +15,7 @@ from converse_harness.cases import CASES
 from converse_harness.cli.loading import CannotServe, Watcher, counted_in, improvising, load, load_case
 from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
 from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
-from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed
+from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.script import Script
@@ -234,10 +233,9 @@ def _loaded(path: Path, *, improvise: bool, **played: Any) -> tuple[Script, str]
 
 def _reload(path: Path, fake: ServerFake, **loading: Any) -> None:
     """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
-    printer = Printer(sys.stdout)
     try:
         fake.endpoint.script, what = _loaded(path, **loading)
     except CannotServe as error:
-        printer.now(f"{error}\n          The script from before is served on.", RED)
+        say_now(f"{error}\n          The script from before is served on.", RED)
     else:
-        printer.now(f"{path} has changed: serving {what} from the beginning", BOLD)
+        say_now(f"{path} has changed: serving {what} from the beginning", BOLD)

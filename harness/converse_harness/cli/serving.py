@@ -6,13 +6,12 @@ import argparse
 import json
 import queue
 import shlex
-import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, counted, plain
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, complain, counted, plain, say, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.reply.body import shorten
 from converse_harness.server.control import FAKES
@@ -83,13 +82,12 @@ def announce(what: str | None, server: ConverseServer, environ: Mapping[str, str
         lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]
     else:
         lines = [f"export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
-    printer = Printer(sys.stdout)
-    printer.say(head, BOLD)
-    printer.say(f"Its calls, in a browser: {server.page_url}")
-    printer.say()
+    say(head, BOLD)
+    say(f"Its calls, in a browser: {server.page_url}")
+    say()
     for line in lines:
-        printer.say(f"  {line}")
-    printer.say()
+        say(f"  {line}")
+    say()
 
 
 def tell_call(call: Call, id: str = "") -> None:
@@ -98,7 +96,7 @@ def tell_call(call: Call, id: str = "") -> None:
     `id` is the id of the fake that answered, empty for the server's own fake.
     """
     style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
-    Printer(sys.stdout).now(_call_line(id, call), style)
+    say_now(_call_line(id, call), style)
 
 
 def _call_line(id: str, call: Call) -> str:

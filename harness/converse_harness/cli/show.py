@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -17,11 +16,12 @@ from converse_harness.cli.terminal import (
     DIM,
     Arguments,
     CommandFailed,
-    Printer,
     UsageFailed,
     counted,
     plain,
+    say,
     session_in,
+    styled,
 )
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.recordings.stable import stable_rows
@@ -107,15 +107,14 @@ def run(given: argparse.Namespace) -> int:
     _check_call(given.call, given.file, count)
     if given.html is not None:
         return _write_page(given.file, session, given.html, given.call)
-    printer = Printer(sys.stdout)
     made = " ".join(_about(session))
-    about = printer.styled(plain(made and f", {made}"), DIM)
-    printer.say(f"{printer.styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
+    about = styled(plain(made and f", {made}"), DIM)
+    say(f"{styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
     width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns) - _MARGIN
     for exchange in session.exchanges:
         if given.call in (None, exchange.call["call"]):
-            printer.say()
-            _show(exchange, printer, width, full=given.full)
+            say()
+            _show(exchange, width, full=given.full)
     return 0
 
 
@@ -132,9 +131,8 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
         parts = [call_html(views[number - 1])]
     section = PageSection(counted(len(views), "call"), joined(parts), "calls")
     page = document(mask(str(path)), [section], lead=mask(" ".join(_about(session))) or None)
-    printer = Printer(sys.stdout)
     if out == _PRINTED:
-        printer.say(page.removesuffix("\n"))
+        say(page.removesuffix("\n"))
         return 0
     if out.is_dir():
         raise UsageFailed(f"show --html {out}: it is a folder; name a file, such as {out / 'recording.html'}")
@@ -142,7 +140,7 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
         write(out, page)
     except OSError as error:
         raise CommandFailed(f"{out}: {error.strerror or error}", _TROUBLE) from error
-    printer.say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
+    say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
     return 0
 
 
@@ -159,14 +157,13 @@ def _show_stable(path: Path, call: int | None) -> int:
     """Print the stable view of a recording; a damaged file as it is, because `git diff` ends if this command fails."""
     from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
 
-    printer = Printer(sys.stdout)
     try:
         text = text_of_file(path)
         session = session_without_media(text, path)
     except DamagedRecording as error:
-        printer.say(f"This is no recording that can be shown: line {error.line}: {error.problem}")
+        say(f"This is no recording that can be shown: line {error.line}: {error.problem}")
         for line in path.read_bytes().decode(errors="replace").splitlines():
-            printer.say(plain(line))
+            say(plain(line))
         return 0
     except OSError as error:
         raise CommandFailed(f"{path}: {error.strerror or error}", _TROUBLE) from error
@@ -175,25 +172,25 @@ def _show_stable(path: Path, call: int | None) -> int:
         first, *more = shown.split("\n")
         if not label:
             if number:
-                printer.say()
-            printer.say(plain(first), BOLD)
+                say()
+            say(plain(first), BOLD)
             continue
-        printer.say(f"  {plain(label):<{_LABEL}}  {plain(first)}".rstrip())
+        say(f"  {plain(label):<{_LABEL}}  {plain(first)}".rstrip())
         for line in more:
-            printer.say(f"  {'':<{_LABEL}}  {plain(line)}".rstrip())
+            say(f"  {'':<{_LABEL}}  {plain(line)}".rstrip())
     return 0
 
 
-def _show(exchange: RecordedExchange, printer: Printer, width: int, *, full: bool) -> None:
+def _show(exchange: RecordedExchange, width: int, *, full: bool) -> None:
     title = " ".join(filter(None, (f"call {exchange.call['call']} ", exchange.operation, exchange.model_id)))
-    printer.say(plain(title), BOLD)
+    say(plain(title), BOLD)
     for _, line in _wrapped(", ".join(_facts(exchange)), width):
-        printer.say(" " * _INDENT + plain(line), DIM)
+        say(" " * _INDENT + plain(line), DIM)
     for row in asked(exchange):
-        _show_row(row, printer, width, None if full else _ASKED_LINES)
+        _show_row(row, width, None if full else _ASKED_LINES)
     before: int | None = None
     for row in answered(exchange):
-        before = _show_row(row, printer, width, None if full else _ANSWERED_LINES, before)
+        before = _show_row(row, width, None if full else _ANSWERED_LINES, before)
 
 
 def _facts(exchange: RecordedExchange) -> Iterator[str]:
@@ -211,9 +208,7 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
         yield f"request id {head['requestId']}"
 
 
-def _show_row(
-    row: TimelineRow, printer: Printer, width: int, most: int | None, before: int | None = None
-) -> int | None:
+def _show_row(row: TimelineRow, width: int, most: int | None, before: int | None = None) -> int | None:
     """Print at most `most` lines of a row (None: all lines); return the time of the row's last piece.
 
     `before` is the time of the previous row's last piece. If a long pause follows it, the pause is printed too.
@@ -223,15 +218,15 @@ def _show_row(
     label, at_before = row.label, None
     for line in shown:
         if before is not None and line.at is not None and line.at - before >= _PAUSE:
-            printer.say(f"{'':{_MARGIN}}({_seconds(line.at - before)} pause)", DIM)
+            say(f"{'':{_MARGIN}}({_seconds(line.at - before)} pause)", DIM)
         at = _seconds(line.at) if line.at is not None and line.at != at_before else ""
-        time = printer.styled(f"{at:>{_INDENT - 2}}", DIM)
-        named = printer.styled(f"{plain(label):<{_LABEL}}", _STYLES.get(row.label, ""))
-        printer.say(f"{time}  {named}  {plain(line.text)}".rstrip())
+        time = styled(f"{at:>{_INDENT - 2}}", DIM)
+        named = styled(f"{plain(label):<{_LABEL}}", _STYLES.get(row.label, ""))
+        say(f"{time}  {named}  {plain(line.text)}".rstrip())
         label, at_before = "", line.at
         before = before if line.until is None else line.until
     if len(lines) > len(shown):
-        printer.say(f"{'':{_MARGIN}}... {counted(len(lines) - len(shown), 'more line')} (--full shows all)", DIM)
+        say(f"{'':{_MARGIN}}... {counted(len(lines) - len(shown), 'more line')} (--full shows all)", DIM)
     return before if not lines or lines[-1].until is None else lines[-1].until
 
 
