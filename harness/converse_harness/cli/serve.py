@@ -5,39 +5,42 @@ from __future__ import annotations
 import argparse
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
-from converse_harness.cli.loading import CannotServe, Watcher, counted_in, improvising, load, load_case
+from converse_harness.cli.loading import Watcher, counted_in, load, load_case
 from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
 from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.script import Script
-from converse_harness.errors import ReplyError, one_of
+from converse_harness.errors import ConverseHarnessError, ReplyError, one_of
 from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import MATCHES
+from converse_harness.reply.improvised import improvised
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 
 _KEEP_CALLS: Final = 10_000
-"""The default number of calls that each fake keeps in memory. It is limited because a server may run for days, and one
-call takes 10 to 100 KB."""
+"""By default, each fake keeps at most this number of calls in memory. A server may run for days, and a call takes 10 to
+100 KB."""
 
-_IMPROVISED: Final = "improvised answers"
 _LOOK_EVERY: Final = 0.2
 """Seconds between two checks of a watched file."""
 
 
 def _told(read: Callable[[str], Any], text: str) -> Any:
-    """Convert the text of an argument with `read`. If `read` raises ReplyError, raise ArgumentTypeError instead."""
+    """Return the result of `read` for the text of an argument. Raises ArgumentTypeError where `read` raises ReplyError.
+
+    argparse prints the message of an ArgumentTypeError, but not that of a ReplyError.
+    """
     try:
         return read(text)
     except ReplyError as error:
@@ -78,7 +81,7 @@ def _ignored(path: str) -> str:
 
 
 _PLAYED: Final = ("match", "pace", "ignore")
-"""The options of a recording; those of a Python file are in its own `recording(...)`."""
+"""The options for playing a recording. A Python file passes its own to `recording(...)` instead."""
 
 DESCRIPTION: Final = (
     "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The printed address with "
@@ -168,28 +171,24 @@ def run(given: argparse.Namespace) -> int:
     With --until-stdin-closes, return 0 when the standard input closes.
 
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
-    Raises UsageFailed for contradictory arguments, CannotServe for an invalid file or case, TransportError if the
+    Raises UsageFailed for contradictory arguments, another ConverseHarnessError for an invalid file or case or if the
     server cannot start, and KeyboardInterrupt.
     """
     played = _how_played(given)
     forget(given.ready_file)
-    script = what = watcher = None
-    if given.file is not None:
-        watcher = Watcher(given.file) if given.reload else None
-        script, what = _loaded(given.file, improvise=given.improvise, **played)
-    elif given.case is not None:
-        script, what = load_case(given.case), f"the case {given.case.name}"
-    elif given.improvise:
-        script, what = improvising(Script()), _IMPROVISED
-    ended = Ended()
+    watcher = Watcher(given.file) if given.reload else None
+    script, what = _loaded(given, played)
+    ended, closed = Ended(), threading.Event()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
     server.on_ended = lambda fake, call: ended.put(partial(_tell, fake, call))
     server.settings = {"rules": given.rules, "history": given.history, "keep_calls": given.keep_calls}
     with running(server, "serve", ended):
-        fake = server.answer_all() if script is not None else None
-        if fake is not None and script is not None:
+        fake = None
+        if script is not None:
+            fake = server.answer_all()
             fake.endpoint.script = script
-        closed = when_stdin_closes(lambda: ended.put(_wake)) if given.until_stdin_closes else threading.Event()
+        if given.until_stdin_closes:
+            when_stdin_closes(lambda: ended.put(closed.set))
         with ready_file(given.ready_file, server.url):
             announce(what, server, {} if fake is None else fake.environ)
             while not closed.is_set():
@@ -197,12 +196,8 @@ def run(given: argparse.Namespace) -> int:
                     ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
                 except queue.Empty:
                     if watcher is not None and fake is not None and watcher.changed():
-                        _reload(watcher.path, fake, improvise=given.improvise, **played)
+                        _reload(given, played, fake)
     return 0
-
-
-def _wake() -> None:
-    """Do nothing: the main thread, which waits for functions to call, then sees that the standard input has closed."""
 
 
 def _how_played(given: argparse.Namespace) -> dict[str, Any]:
@@ -224,18 +219,25 @@ def _tell(fake: ServerFake, call: Call) -> None:
     tell_call(call, "" if name == ROOT else name)
 
 
-def _loaded(path: Path, *, improvise: bool, **played: Any) -> tuple[Script, str]:
-    """Load the script of a file, and describe it. Raises CannotServe."""
-    script = load(path, **played)
-    what = counted_in(script)
-    return (improvising(script), f"{what} and {_IMPROVISED}") if improvise else (script, what)
+def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Script | None, str]:
+    """Return the script for all calls, and its description; None and "" if there is only the control API."""
+    if given.case is not None:
+        return load_case(given.case), f"the case {given.case.name}"
+    script = None if given.file is None else load(given.file, **played)
+    what = [] if script is None else [counted_in(script)]
+    if given.improvise:
+        script = script or Script()
+        script.fallback.add([improvised()], endless=True)
+        what.append("improvised answers")
+    return script, " and ".join(what)
 
 
-def _reload(path: Path, fake: ServerFake, **loading: Any) -> None:
+def _reload(given: argparse.Namespace, played: Mapping[str, Any], fake: ServerFake) -> None:
     """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
     try:
-        fake.endpoint.script, what = _loaded(path, **loading)
-    except CannotServe as error:
+        script, what = _loaded(given, played)
+    except ConverseHarnessError as error:
         say_now(f"{error}\n          The script from before is served on.", RED)
     else:
-        say_now(f"{path} has changed: serving {what} from the beginning", BOLD)
+        fake.endpoint.script = cast("Script", script)
+        say_now(f"{given.file} has changed: serving {what} from the beginning", BOLD)

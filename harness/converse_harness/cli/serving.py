@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import queue
 import shlex
 import warnings
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
 from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, complain, counted, plain, say, say_now
 from converse_harness.endpoint.call import Call
+from converse_harness.json_values import member_of, parsed_json
 from converse_harness.reply.body import shorten
 from converse_harness.server.control import FAKES
 from converse_harness.server.listener import ConverseServer
@@ -22,14 +22,14 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables in the three printed `export` lines, one group for each line. The first line is for the AWS
-SDKs, the second for litellm, the third for both."""
+"""The environment variables of the three printed `export` lines. The first line is for the AWS SDKs, the second for
+litellm, the third for both."""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40
 _REFUSAL: Final = 160
-"""The maximum numbers of printed characters: for the user's text, for the answer, and for the error that the client
-receives if the fake has no reply."""
+"""The maximum numbers of printed characters of the user's text, of the answer, and of the error that a client receives
+if the fake has no reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
 """A queue of functions that each print one ended call. Any thread may add a function; the main thread calls them."""
@@ -51,7 +51,7 @@ ADDRESS: Final[Arguments] = {
 def running(
     server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
 ) -> Generator[None]:
-    """Run a server during a `with` block. Then print the calls that are left in the queue `ended`, and call `at_end`.
+    """Run a server during a `with` block. Then call the functions that are left in the queue `ended`, and `at_end`.
 
     Raises TransportError if the server cannot start.
     """
@@ -71,29 +71,24 @@ def running(
         at_end()
 
 
-def announce(what: str | None, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server, and that of the page with its calls.
+def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
+    """Print the address of a server, that of the page with its calls, and the environment variables for clients.
 
-    `what` describes the server's script; None means that the server has no script, only the control API.
+    `what` describes the server's script; "" means that the server has only the control API.
     """
-    url = server.url
-    head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
-    if what is None:
-        lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]
-    else:
-        lines = [f"export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
-    say(head, BOLD)
-    say(f"Its calls, in a browser: {server.page_url}")
-    say()
-    for line in lines:
-        say(f"  {line}")
+    say(f"{doing} {what or 'the control API'} on {server.url}        HTTP/1.1 and HTTP/2", BOLD)
+    say(f"Its calls, in a browser: {server.page_url}\n")
+    if not what:
+        say(f"  POST {server.url}{FAKES} opens a fake; {server.url}/__converse/openapi.json describes it")
+    for names in _EXPORTED if what else ():
+        say(f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}")
     say()
 
 
 def tell_call(call: Call, id: str = "") -> None:
     """Print one line about a call: its request and its outcome.
 
-    `id` is the id of the fake that answered, empty for the server's own fake.
+    `id` is the id of the fake that answered; "" for the fake that answers all paths of Bedrock.
     """
     style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
     say_now(_call_line(id, call), style)
@@ -142,14 +137,10 @@ def _taken_at(call: Call) -> float | None:
 
 
 def _refused(call: Call) -> str:
-    """The error that the client received instead of a reply."""
-    said = ""
-    if call.answered.taken:
-        with suppress(ValueError, KeyError, TypeError):  # a broken body contains no message
-            said = f": {json.loads(call.answered.taken.data[0])['message']}"
-    if call.refusal is not None:
-        return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
-    return f"UNEXPECTED {call.status}{said}"
+    """Describe the error that the client received instead of a reply."""
+    message = member_of(parsed_json(call.answered.taken.data[0]), "message") if call.answered.taken else None
+    why = f"UNEXPECTED {call.status}" if call.refusal is None else f"REFUSED {call.status} {call.refusal.rule.name}"
+    return why if message is None else f"{why}: {message}"
 
 
 def _cut(text: str, width: int) -> str:
