@@ -83,8 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (CommandFailed, ConverseHarnessError, OSError) as error:
-        named = isinstance(error, OSError) and error.filename
-        complain(given.command, f"{error.filename}: {error.strerror}" if named else str(error))
+        text = str(error)
+        if isinstance(error, OSError) and error.filename:
+            text = f"{error.filename}: {error.strerror}"
+        complain(given.command, text)
         return error.code if isinstance(error, CommandFailed) else 1
 
 

@@ -54,7 +54,8 @@ def _look() -> dict[str, Any]:
         waiting.cancel()
     packages = checkup.packages()
     system, is_tried, lacking = checkup.system()
-    problems = [each.problem for each in (*packages, *costs) if each.problem]
+    problems = [each.problem for each in packages if each.problem]
+    problems += [each.problem for each in costs if each.problem]
     if checkup.OWN_PLUGIN not in {each.name for each in entries}:
         problems.append(
             "pytest does not find the plugin of converse-harness in this environment: install it with the pip of this "

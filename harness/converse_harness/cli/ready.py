@@ -1,6 +1,4 @@
-"""Support for a program that starts a server: a file shows that the server is ready, and the end of the program ends the
-server.
-"""
+"""Support for a program that starts a server: a file shows that the server is ready, and both end together."""
 
 from __future__ import annotations
 

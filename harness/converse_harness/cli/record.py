@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
@@ -52,10 +53,6 @@ ARGUMENTS: Final[Arguments] = {
     **REDACT,
 }
 
-_ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
-_UNWRITABLE: Final = "{path} cannot be written: {problem}."
-_AGAIN: Final = "It is tried again with the next call."
-
 
 def run(given: argparse.Namespace) -> NoReturn:
     """Record until interrupted. Raises CommandFailed if the proxy cannot start or the recording cannot be written."""
@@ -77,45 +74,44 @@ def _record(given: argparse.Namespace) -> NoReturn:
 
     def tell(call: Call, failure: Exception | None) -> None:
         if failure is not None:
-            complain("record", f"{_what(path, failure)} {_AGAIN}")
+            complain("record", f"{_what(path, failure)} It is tried again with the next call.")
         tell_call(call)
 
-    def tell_what_is_written() -> None:
+    try:
+        with running(server, "record", ended):
+            _check_upstream(server.url, given.upstream or "")
+            fake = server.record_all(
+                path,
+                upstream=given.upstream,
+                region=given.region,
+                mode=given.mode,
+                redaction=redaction,
+                on_saved=lambda call, failure: ended.put(partial(tell, call, failure)),
+            )
+            announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
+            while True:
+                ended.get()()
+    finally:
         if fake is not None and fake.writer is not None:
             say(_written(path, fake.writer), BOLD)
             for line in said_of_masked(fake.writer.written.masked, path).splitlines():
                 say(line)
 
-    with running(server, "record", ended, tell_what_is_written):
-        _check_upstream(server.url, given.upstream or "")
-        fake = server.record_all(
-            path,
-            upstream=given.upstream,
-            region=given.region,
-            mode=given.mode,
-            redaction=redaction,
-            on_saved=lambda call, failure: ended.put(partial(tell, call, failure)),
-        )
-        announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
-        while True:
-            ended.get()()
-
 
 def _check_upstream(own: str, upstream: str) -> None:
-    try:
+    with suppress(ValueError):  # an invalid URL: record_all() raises an error for it
         here, there = urlsplit(own), urlsplit(upstream)
         names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
-        itself = there.port == here.port and there.hostname in names
-    except ValueError:
-        return  # record_all() raises an error for the invalid URL
-    if itself:
-        raise TransportError(_ITSELF.format(url=upstream))
+        if there.port == here.port and there.hostname in names:
+            raise TransportError(
+                f"{upstream} is where the proxy itself listens; give the URL that it is to pass calls on to"
+            )
 
 
 def _check_writable(path: Path) -> None:
     """Create the recording's folder, and raise OSError if the recording cannot be written.
 
-    It is called before the proxy starts, so that the error appears at once.
+    This happens before the proxy starts, so that the error appears at once and not after the first call.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
@@ -127,7 +123,7 @@ def _what(path: Path, error: Exception) -> str:
     if isinstance(error, SecretFound):
         return f"{error} {REDACT_ADVICE}"
     if isinstance(error, OSError):
-        return _UNWRITABLE.format(path=path, problem=error.strerror or error)
+        return f"{path} cannot be written: {error.strerror or error}."
     return str(error)
 
 

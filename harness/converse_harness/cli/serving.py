@@ -48,10 +48,8 @@ ADDRESS: Final[Arguments] = {
 
 
 @contextmanager
-def running(
-    server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
-) -> Generator[None]:
-    """Run a server during a `with` block. Then call the functions that are left in the queue `ended`, and `at_end`.
+def running(server: ConverseServer, command: str, ended: Ended) -> Generator[None]:
+    """Run a server during a `with` block. Then call the functions that are left in the queue `ended`.
 
     Raises TransportError if the server cannot start.
     """
@@ -68,7 +66,6 @@ def running(
         finally:
             while not ended.empty():
                 ended.get()()
-        at_end()
 
 
 def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:

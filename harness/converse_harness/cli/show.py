@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,9 +26,6 @@ from converse_harness.recordings.replies import RecordedExchange, RecordedSessio
 from converse_harness.recordings.stable import stable_rows
 from converse_harness.recordings.timeline import Piece, TimelineRow, answered, asked
 from converse_harness.secrets import mask
-
-_TROUBLE: Final = 1
-"""The exit code for a file that cannot be read; wrong usage exits with 2."""
 
 _PAUSE: Final = 1000
 """The shortest pause that is shown, in milliseconds."""
@@ -58,7 +54,7 @@ _STYLES: Final = {
 """The ANSI style of each label."""
 
 _PRINTED: Final = Path("-")
-"""The file that `--html` names if none is given: the page is printed."""
+"""The value of `--html` without a file name: the page is printed."""
 
 DESCRIPTION: Final = (
     "Show what was asked and answered: text as it streamed, each line with the seconds since the request, reasoning, "
@@ -86,7 +82,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text. `at` and `until` are the times of the line's first and last piece in milliseconds."""
+    """One printed line of a text. `at` and `until` are the times of the line's first and last piece.
+
+    A time is in milliseconds since the request; it is None for a piece of the request.
+    """
 
     text: str
     at: int | None
@@ -102,12 +101,12 @@ def run(given: argparse.Namespace) -> int:
         raise UsageFailed("show --html: it came with --stable, which is text. Give one of them.")
     if given.stable:
         return _show_stable(given.file, given.call)
-    session = session_in(given.file, _TROUBLE)
+    session = session_in(given.file)
     count = len(session.exchanges)
     _check_call(given.call, given.file, count)
     if given.html is not None:
         return _write_page(given.file, session, given.html, given.call)
-    made = " ".join(_about(session))
+    made = _about(session)
     about = styled(plain(made and f", {made}"), DIM)
     say(f"{styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
     width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns) - _MARGIN
@@ -119,7 +118,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _write_page(path: Path, session: RecordedSession, out: Path, number: int | None) -> int:
-    """Write or print a page with the calls of a recording, or with one of them."""
+    """Write or print a page of HTML with all calls of a recording (`number` is None) or with one; return 0."""
     from converse_harness.recordings.viewed import views_of_exchanges
     from converse_harness.recordings.write import write
     from converse_harness.viewer import PageSection, call_html, document, joined, overview_html
@@ -130,7 +129,7 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
     else:  # alone, because links to other calls would lead nowhere
         parts = [call_html(views[number - 1])]
     section = PageSection(counted(len(views), "call"), joined(parts), "calls")
-    page = document(mask(str(path)), [section], lead=mask(" ".join(_about(session))) or None)
+    page = document(mask(str(path)), [section], lead=mask(_about(session)) or None)
     if out == _PRINTED:
         say(page.removesuffix("\n"))
         return 0
@@ -139,13 +138,13 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
     try:
         write(out, page)
     except OSError as error:
-        raise CommandFailed(f"{out}: {error.strerror or error}", _TROUBLE) from error
+        raise CommandFailed(f"{out}: {error.strerror or error}") from error
     say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
     return 0
 
 
-def _about(session: RecordedSession) -> Iterator[str]:
-    yield from (f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
+def _about(session: RecordedSession) -> str:
+    return " ".join(f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
 
 
 def _check_call(call: int | None, path: Path, count: int) -> None:
@@ -154,30 +153,26 @@ def _check_call(call: int | None, path: Path, count: int) -> None:
 
 
 def _show_stable(path: Path, call: int | None) -> int:
-    """Print the stable view of a recording; a damaged file as it is, because `git diff` ends if this command fails."""
+    """Print the stable view of a recording; print a damaged file as it is, because `git diff` ends if the command fails.
+
+    Return 0.
+    """
     from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
 
     try:
-        text = text_of_file(path)
-        session = session_without_media(text, path)
+        session = session_without_media(text_of_file(path), path)
     except DamagedRecording as error:
         say(f"This is no recording that can be shown: line {error.line}: {error.problem}")
         for line in path.read_bytes().decode(errors="replace").splitlines():
             say(plain(line))
         return 0
-    except OSError as error:
-        raise CommandFailed(f"{path}: {error.strerror or error}", _TROUBLE) from error
     _check_call(call, path, len(session.exchanges))
     for number, (label, shown) in enumerate(stable_rows(session.exchanges, call)):
-        first, *more = shown.split("\n")
-        if not label:
-            if number:
-                say()
-            say(plain(first), BOLD)
-            continue
-        say(f"  {plain(label):<{_LABEL}}  {plain(first)}".rstrip())
-        for line in more:
-            say(f"  {'':<{_LABEL}}  {plain(line)}".rstrip())
+        if label:
+            for title, line in zip_longest((label,), shown.split("\n"), fillvalue=""):
+                say(f"  {plain(title):<{_LABEL}}  {plain(line)}".rstrip())
+        else:
+            say("\n" * (number > 0) + plain(shown), BOLD)
     return 0
 
 
@@ -209,9 +204,10 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
 
 
 def _show_row(row: TimelineRow, width: int, most: int | None, before: int | None = None) -> int | None:
-    """Print at most `most` lines of a row (None: all lines); return the time of the row's last piece.
+    """Print at most `most` lines of a row (None: all lines).
 
-    `before` is the time of the previous row's last piece. If a long pause follows it, the pause is printed too.
+    `before` is the time of the last piece before this row, in milliseconds, or None. A long pause after it is printed
+    too. Return the time of the last piece up to the end of this row.
     """
     lines = list(laid_out(row.pieces, width))
     shown = lines if most is None else lines[:most]
@@ -240,15 +236,13 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
         for number, (piece, following) in enumerate(pairwise(pieces), 1)
         if piece.at is not None and following.at is not None and following.at - piece.at >= _PAUSE
     ]
-    for start, end in zip([0, *cuts], [*cuts, len(pieces)], strict=True) if pieces else ():
+    for start, end in pairwise([0, *cuts, len(pieces)]) if pieces else ():
         part = pieces[start:end]
-        begins = [0, *accumulate(len(piece.text) for piece in part)]
-
-        def piece_at(offset: int, part: Sequence[Piece] = part, begins: Sequence[int] = begins) -> Piece:
-            return part[min(bisect_right(begins, offset), len(part)) - 1]
-
+        # The piece of each character, by its offset in the text. An empty text belongs to the last piece.
+        piece_at = [piece for piece in part for _ in piece.text] or [part[-1]]
         for offset, text in _wrapped("".join(piece.text for piece in part), width):
-            yield Laid(text, piece_at(offset).at, piece_at(max(offset, offset + len(text) - 1)).at)
+            first, last = (min(each, len(piece_at) - 1) for each in (offset, offset + max(len(text) - 1, 0)))
+            yield Laid(text, piece_at[first].at, piece_at[last].at)
 
 
 def _wrapped(text: str, width: int) -> list[tuple[int, str]]:
