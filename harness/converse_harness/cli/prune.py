@@ -8,9 +8,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, counted, say
 from converse_harness.recordings.pruning import named_in_sources, remove_exchanges, remove_recording, usual_path
@@ -50,17 +50,6 @@ _STDERR: Final = 2
 """pytest prints to this file descriptor, so that this command's own output contains only the list."""
 
 
-class _Plan(NamedTuple):
-    """The planned removals: `files` are removed as a whole; of the files in `lines`, the calls at these lines.
-
-    `kept` maps each unused file that is not removed to the reason.
-    """
-
-    files: list[Path]
-    lines: Mapping[Path, Sequence[int]]
-    kept: Mapping[Path, str]
-
-
 def run(given: argparse.Namespace) -> int:
     """Print the recordings and exchanges that no test uses, and remove them; return the exit code 0.
 
@@ -74,27 +63,26 @@ def run(given: argparse.Namespace) -> int:
     within = Path(os.path.realpath(given.folder or use.folder))
     if not within.is_relative_to(os.path.realpath(use.folder)):
         raise UsageFailed(f"prune {given.folder}: the tests' recordings are in {use.folder}; prune removes no others.")
-    plan = _plan(use, within)
-    for path, why in plan.kept.items():
+    unused, unplayed, kept = _plan(use, within)
+    for path, why in kept.items():
         say(f"kept    {_shown(path)}: {why}")
-    for path in plan.files:
+    for path in unused:
         say(f"unused  {_shown(path)}")
-    for path, lines in plan.lines.items():
+    for path, lines in unplayed.items():
         places = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
         say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
-    if not plan.files and not plan.lines:
+    counts = {"recording": len(unused), "exchange": sum(map(len, unplayed.values()))}
+    what = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
+    if not what:
         say("Nothing to remove.")
         return 0
-    exchanges = sum(map(len, plan.lines.values()))
-    counts = {"recording": len(plan.files), "exchange": exchanges}
-    what = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
     if given.dry_run or not (given.yes or _agrees(what)):
         say(f"Nothing was removed; --yes removes {what}.")
         return 0
     try:
-        for path in plan.files:
+        for path in unused:
             remove_recording(path, use.folder)
-        for path, lines in plan.lines.items():
+        for path, lines in unplayed.items():
             remove_exchanges(path, lines)
     except OSError as error:
         raise CommandFailed(
@@ -145,7 +133,12 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _plan(use: Use, within: Path) -> _Plan:
+def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]], dict[Path, str]]:
+    """Return the recordings to remove, the lines of the calls to remove from others, and the recordings that are kept.
+
+    A recording is kept for the reason to which it is mapped, although no test of the run used it.
+    """
+
     def is_within(path: Path) -> bool:
         return Path(os.path.realpath(path)).is_relative_to(within) and path.exists()
 
@@ -159,7 +152,7 @@ def _plan(use: Use, within: Path) -> _Plan:
         elif usual != path and usual.exists() and usual not in unused:
             kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
     lines = {path: lines for name, lines in use.left.items() if lines and is_within(path := Path(name))}
-    return _Plan([path for path in unused if path not in kept], lines, kept)
+    return [path for path in unused if path not in kept], lines, kept
 
 
 def _shown(path: Path) -> str:

@@ -153,9 +153,9 @@ def _check_call(call: int | None, path: Path, count: int) -> None:
 
 
 def _show_stable(path: Path, call: int | None) -> int:
-    """Print the stable view of a recording; print a damaged file as it is, because `git diff` ends if the command fails.
+    """Print the stable view of a recording; return the exit code 0.
 
-    Return 0.
+    A damaged file is printed as it is, because `git diff` ends if this command fails.
     """
     from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
 
