@@ -122,7 +122,7 @@ def check_file(path: Path) -> Checked:
     found += (CheckFinding(path, number, "format", text) for number, text in _oddities(rows, lines))
     session = None if damage else session_of(whole)
     if session is not None:
-        found += (CheckFinding(path, *each) for each in _of_the_model(session))
+        found += _of_the_model(path, session)
     found = sorted(dict.fromkeys(found), key=lambda each: (each.line is None, each.line or 0))
     return Checked(found, 0 if session is None else len(session.exchanges))
 
@@ -159,15 +159,16 @@ def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
             yield number, f'"t" is {at}, and {before} in the line before; it is replayed without a pause.'
 
 
-def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
+def _of_the_model(path: Path, session: RecordedSession) -> Iterator[CheckFinding]:
+    """Yield what AWS would not send, or what the installed botocore's model does not have."""
     for exchange in session.exchanges:
         broken = [(problem.line, problem.text) for problem in violations(exchange, session.header)]
         unknown = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
-        yield from ((exchange.at, "fault", fault) for fault in exchange.faults)
-        yield from ((line, "illegal", text) for line, text in broken)
-        yield from ((line, "stale", text) for line, text in unknown if (line, text) not in broken)
-        yield from ((exchange.at, "illegal", text) for text in _ids_without_use(exchange))
-        yield from ((exchange.at, "stale", f"the request: {text}") for text in _stale_request(exchange))
+        yield from (CheckFinding(path, exchange.at, "fault", fault) for fault in exchange.faults)
+        yield from (CheckFinding(path, line, "illegal", text) for line, text in broken)
+        yield from (CheckFinding(path, line, "stale", text) for line, text in unknown if (line, text) not in broken)
+        yield from (CheckFinding(path, exchange.at, "illegal", text) for text in _ids_without_use(exchange))
+        yield from (CheckFinding(path, exchange.at, "stale", f"the request: {why}") for why in _stale_request(exchange))
 
 
 def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:

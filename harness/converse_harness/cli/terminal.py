@@ -41,9 +41,9 @@ def say(text: str = "", style: str = "", out: TextIO | None = None) -> None:
 
     Characters that the encoding of `out` lacks are printed as escapes.
     """
-    out = out or sys.stdout
-    encoding = out.encoding or "utf-8"
-    print(styled(text.encode(encoding, "backslashreplace").decode(encoding), style, out), file=out, flush=True)
+    file = out or sys.stdout
+    encoding = file.encoding or "utf-8"
+    print(styled(text.encode(encoding, "backslashreplace").decode(encoding), style, file), file=file, flush=True)
 
 
 def styled(text: str, style: str, out: TextIO | None = None) -> str:

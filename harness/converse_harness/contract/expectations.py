@@ -12,7 +12,7 @@ from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import Fault, FaultPlacement
 from converse_harness.faults.order import OrderFault
-from converse_harness.json_values import is_object, parsed_json
+from converse_harness.json_values import is_object, object_of, parsed_json
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -124,16 +124,14 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
     reasoning = ""
     stop_reason: str | None = None
     for event in events:
+        index = object_of(next(iter(event.values()), None)).get("contentBlockIndex")
         match event:
-            case {"contentBlockStart": {"start": {"toolUse": {"name": name, **rest}}, **block}}:
-                index = block.get("contentBlockIndex")
+            case {"contentBlockStart": {"start": {"toolUse": {"name": name, **rest}}}}:
                 if rest.get("type") != "server_tool_use":
                     tools[index], inputs[index] = name, ""
-            case {"contentBlockDelta": {"delta": {"toolUse": {"input": part}}, **block}}:
-                index = block.get("contentBlockIndex")
+            case {"contentBlockDelta": {"delta": {"toolUse": {"input": part}}}}:
                 inputs[index] = inputs.get(index, "") + part
-            case {"contentBlockDelta": {"delta": {"text": text}, **block}}:
-                index = block.get("contentBlockIndex")
+            case {"contentBlockDelta": {"delta": {"text": text}}}:
                 texts[index] = texts.get(index, "") + text
             case {"contentBlockDelta": {"delta": {"reasoningContent": {"text": text}}}}:
                 reasoning += text
