@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from math import inf
 from typing import Any, Final
 
@@ -205,11 +206,9 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
     """Whether the whole answer, including messageStop, was sent before the fault."""
     if placement.fault.place == "whole answer":
         return False
-    events = list(reply.events())
-    end = placement.after
+    came = list(islice(reply.events(), placement.after))
     if isinstance(placement.fault, OrderFault):
-        end = next((number for number, event in enumerate(events) if is_exception(kind(event))), len(events))
-    came = events[:end]
+        came = list(takewhile(lambda event: not is_exception(kind(event)), reply.events()))
     stop = next((number for number, event in enumerate(came) if "messageStop" in event), None)
     return stop is not None and _answer_of(came[: stop + 1]) == whole
 
@@ -217,8 +216,7 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
 def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
     assert reply.failure is not None
     ((name, members),) = reply.failure.event.items()
-    events = list(reply.events())
-    came = events[: reply.failure.after]
+    came = list(islice(reply.events(), reply.failure.after))
     complete = any("messageStop" in event for event in came)
     names: frozenset[str] = frozenset()
     if name != ERROR_FRAME and (names := _names(name[:1].upper() + name[1:], members.get("message"))):
