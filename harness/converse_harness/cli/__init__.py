@@ -32,11 +32,11 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
-"""The help text of each subcommand, in the order of `--help`."""
+"""Maps each command to its help text, in the order in which `--help` lists the commands."""
 
 
 _MODULES: Final = {"import": "import_", "new-test": "new_test"}
-"""The modules of the commands whose modules have other names than they."""
+"""Maps a command to the name of its module if the two names differ."""
 
 
 class _Terminated(BaseException):
@@ -48,7 +48,7 @@ _ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") i
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code.
+    """Run the command that `arguments` name (None: those of the process), and return the exit code.
 
     The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_name(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """If the first argument is no option and no command, end with an error that names the most similar command."""
+    """End with an error that names a similar command if the first argument is neither an option nor a command."""
     name = arguments[0] if arguments else ""
     if name and not name.startswith("-") and name not in _COMMANDS:
         from difflib import get_close_matches

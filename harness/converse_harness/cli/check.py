@@ -60,7 +60,7 @@ class CheckFinding(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The findings about one recording, and its number of exchanges: 0 if it is damaged."""
+    """The result of `check_file`: the findings, and the number of exchanges, which is 0 for a damaged recording."""
 
     findings: Sequence[CheckFinding]
     exchanges: int = 0
@@ -143,7 +143,7 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) for each mistake that `recordings.read` accepts: duplicate keys, decreasing times."""
+    """Yield line numbers with texts for two mistakes that `read` accepts: duplicate keys, and times that decrease."""
     twice: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 
 
 def _of_the_model(path: Path, session: RecordedSession) -> Iterator[CheckFinding]:
-    """Yield what AWS would not send, or what the installed botocore's model does not have."""
+    """Yield a finding for each named fault, and for each part that is illegal or that the installed botocore lacks."""
     for exchange in session.exchanges:
         broken = [(problem.line, problem.text) for problem in violations(exchange, session.header)]
         unknown = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
@@ -194,7 +194,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     try:
         bedrock.check_operation(exchange.operation)
         if exchange.operation not in bedrock.operations():
-            return  # requests of the control plane are not checked
+            return  # no operation of bedrock-runtime; such requests are not checked
         shape = bedrock.operation(exchange.operation).input_shape
         if "payload" in shape.serialization:
             return
@@ -205,7 +205,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
     for violation in bedrock.validate(shape.name, request):
         in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
-        # Shortened media are not valid base64; this is not a finding.
+        # A recording may contain shortened media, which are not valid base64. That is no finding.
         is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps
         if violation.kind in _STALE and not in_path and not is_media:
             yield violation.message

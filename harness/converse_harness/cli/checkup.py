@@ -36,7 +36,8 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "*_PROXY": "clients over the loopback need localhost in NO_PROXY",
     "CI": "hypothesis and the harness's own tests look at it",
 }
-"""Globs of environment variables, in upper or lower case, with the reason why each matters. The first match counts."""
+"""Globs for the names of environment variables that matter, with the reasons. The case of letters is ignored, and the
+first glob that matches counts."""
 
 LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
     "signal.setitimer": (
@@ -73,7 +74,7 @@ before = time.process_time()
 for entry in entry_points(group="pytest11"):
     try:
         entry.load()
-    except BaseException:  # reported where it is loaded alone; a plugin may also exit or skip
+    except BaseException:  # `costs` reports it; a plugin may also call sys.exit or pytest.skip
         pass
 spent = time.process_time() - before
 from converse_harness.cli.checkup import look
@@ -82,7 +83,9 @@ look(spent)
 
 
 class Package(NamedTuple):
-    """A package. `version` is None if it is not installed; `needed` is our requirement, such as `>=1.40`, or ""."""
+    """A package. `version` is None if it is not installed. `needed` are the versions that the harness requires, such as
+    `>=1.40`; it is "" for a package that the harness does not need.
+    """
 
     name: str
     version: str | None
@@ -90,7 +93,7 @@ class Package(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """What is wrong with the version, and how to mend it; "" if the version is as required."""
+        """The reason why the version is wrong, with the remedy; "" if the version is as required."""
         from packaging.specifiers import SpecifierSet
 
         if self.version is None:
@@ -120,7 +123,7 @@ class PluginCost(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Why pytest cannot load the plugin, and how to mend it; "" if pytest can load it."""
+        """The reason why pytest cannot load the plugin, with the remedy; "" if pytest can load it."""
         return self.error and (
             f"pytest cannot load the plugin {self.name} of {self.package}: {plain(self.error)}. Every pytest fails "
             f"here: mend or remove that package, or leave the plugin out with {self.off}"
@@ -128,11 +131,11 @@ class PluginCost(NamedTuple):
 
 
 class Patched(NamedTuple):
-    """What a process with all plugins of pytest observed.
+    """The observations of `look` in a process that has loaded all plugins of pytest.
 
-    `places` counts the attributes of botocore that fakes replace. `changed` maps those that another package had
-    replaced before to this package. `problem` is the reason if no fake can answer, otherwise "". `ms` is the CPU time
-    of loading all plugins together, in milliseconds.
+    `places` is the number of botocore's attributes that fakes replace. `changed` maps each of them that another package
+    has replaced to this package. `problem` is the reason why a fake cannot answer; "" if it can. `ms` is the CPU time
+    for loading all plugins, in milliseconds.
     """
 
     places: int
@@ -176,10 +179,10 @@ def plugins() -> list[EntryPoint]:
 
 
 def costs(entries: list[EntryPoint]) -> list[PluginCost]:
-    """Measure in a separate process how long each plugin takes to load after pytest itself; the slowest comes first.
+    """Measure how long each plugin takes to load, each in a process of its own, and return the slowest plugin first.
 
-    The time includes compiling, if Python has to compile a plugin. To avoid this, call `patched` first, which loads all
-    plugins.
+    The time for loading pytest itself is not included. The time for compiling is included if Python has not compiled
+    the plugin yet; therefore call `patched` first, which loads all plugins.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         measured = [*pool.map(_cost, entries)]
@@ -193,15 +196,16 @@ def _cost(entry: EntryPoint) -> PluginCost:
 
 
 def patched() -> Patched:
-    """Return what another process observes that loads all plugins and lets a fake answer a call."""
+    """Run `look` in another process, after all plugins of pytest are loaded there, and return the observations."""
     printed, error = _python(_LOOK)
     return Patched(0, {}, error, 0.0) if error else Patched(*json.loads(printed))
 
 
 def look(spent: float) -> None:
-    """Print the members of a Patched as JSON. `patched` runs this function in another process and reads its output.
+    """Examine the attributes that fakes replace, let a fake answer a call, and print the observations as JSON.
 
-    `spent` is the CPU time in seconds that the plugins took to load.
+    `patched` calls this function in another process, and reads its output as the members of a Patched. `spent` is the
+    CPU time in seconds that the plugins took to load.
     """
     from importlib import import_module
 
@@ -223,9 +227,9 @@ def look(spent: float) -> None:
             create_client().converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hi"}]}])
     except TransportError as error:
         problem = str(error)
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
+    except Exception as error:  # noqa: BLE001  (the command reports every error)
         problem = f"a fake does not answer a botocore client: {type(error).__name__}: {error}"
-    print(f"\n{json.dumps([len(places), changed, problem, spent * 1000])}")  # noqa: T201  (a pipe)
+    print(f"\n{json.dumps([len(places), changed, problem, spent * 1000])}")  # noqa: T201  (stdout is a pipe to `patched`)
 
 
 def changed_by(found: Any, module: str) -> str:
@@ -245,9 +249,9 @@ def changed_by(found: Any, module: str) -> str:
 
 
 def _python(program: str, *arguments: str) -> tuple[str, str]:
-    """Run a program in a new Python process.
+    """Run a program in a new Python process. Return the last line of its output, and of its error if it fails.
 
-    Return the last line that it prints and "", or, if it fails, "" and the last line of its error.
+    One of the two is always "".
     """
     command = [sys.executable, "-c", program, *arguments]
     try:

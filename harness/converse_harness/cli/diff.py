@@ -35,7 +35,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Compare two files; return the exit code: 0 if they are equal, 1 if they differ."""
+    """Print how two recordings differ; return the exit code: 0 if they are equal, 1 if they differ."""
     old, new = (session_in(path, _TROUBLE) for path in (given.old, given.new))
     found = compare(old, new, times=given.times, chance=given.bytes)
     _print(found, (given.old, given.new))

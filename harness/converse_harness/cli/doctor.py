@@ -28,7 +28,7 @@ _WIDTH: Final = 110
 _MARGIN: Final = 13
 _GLUE: Final = "\N{NO-BREAK SPACE}"
 _PATIENCE: Final = 2.0
-"""After this number of seconds, the command prints which step is slow."""
+"""If the plugins take more seconds than this to load, the command prints that it is loading them."""
 
 
 def run(given: argparse.Namespace) -> int:
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _look() -> dict[str, Any]:
-    """Return all findings, in the form in which `--json` prints them."""
+    """Examine the environment, and return the JSON object that `--json` prints."""
     entries = checkup.plugins()
     words = f"loading {counted(len(entries), 'pytest plugin')}, each in a process of its own ..."
     waiting = threading.Timer(_PATIENCE, complain, ("doctor", words))
@@ -107,7 +107,7 @@ def _print(seen: dict[str, Any]) -> None:
 
 
 def _row(name: str, text: str) -> None:
-    """Print a named row, wrapped over several lines if necessary."""
+    """Print a text with the row's name before its first line; a long text is wrapped."""
     first, rest = f"{name:{_MARGIN}}", " " * _MARGIN
     lines = textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     say(lines.replace(_GLUE, " "))

@@ -31,13 +31,13 @@ from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts,
 from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
-"""Matches the suffix of a cassette's file name; files with other suffixes in a folder are skipped.
+"""Matches the suffix of a cassette's file name, which `.jsonl` replaces in the name of the recording.
 
-The recording has the name of the cassette, with the suffix `.jsonl`.
+Files of a folder that have other suffixes are not imported.
 """
 
 _PATIENCE: Final = 2.0
-"""An import of more seconds than this is slow; its progress is then shown."""
+"""If an import takes more seconds than this, its progress is shown."""
 
 _SHOWN_HOSTS: Final = 5
 """The maximum number of ignored hosts that the summary lists."""
@@ -161,7 +161,7 @@ class _Import:
     no_json: list[str] = field(default_factory=list[str])
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
-        """Import a cassette. Return the lines to print, and the reason if the import failed, otherwise ""."""
+        """Import a cassette. Return the lines to print, and the reason why the import failed; "" if it did not fail."""
         try:
             return self._imported(job), ""
         except OSError as error:
@@ -239,7 +239,7 @@ def _details(verdicts: Counter[ImportVerdict]) -> str:
 def _results(work: _Import, jobs: Sequence[_Job]) -> Iterator[tuple[Sequence[str], str]]:
     """Import each cassette, and yield the result of `_Import.one`.
 
-    If the import is slow and stderr is a terminal, it shows the number of the current cassette.
+    During a slow import, a terminal at stderr shows the number of the current cassette.
     """
     started, out = time.monotonic(), sys.stderr
     for number, job in enumerate(jobs, 1):

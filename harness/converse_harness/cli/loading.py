@@ -29,7 +29,7 @@ class CannotServe(ReplyError):
 
 
 def load_case(case: Case) -> Script:
-    """Return a script that answers calls with the case's replies in order. After the last reply, the first one follows.
+    """Return a script that answers calls with the case's replies in order, again and again from the first reply.
 
     Raises CannotServe if a server cannot send one of the replies.
     """
@@ -100,7 +100,7 @@ def _run(path: Path) -> dict[str, Any]:
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
-        # Of the lines of the user's own file in the traceback, the message contains the innermost one.
+        # The message names the innermost line of the traceback that is in the user's own file.
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         message = str(error)
         if isinstance(error, SyntaxError):
@@ -112,7 +112,7 @@ def _run(path: Path) -> dict[str, Any]:
 
 
 def counted_in(script: Script) -> str:
-    """Return the numbers of replies, recordings and exchanges of a script in words."""
+    """Return a text such as `1 script (2 replies) and 1 recording (3 exchanges)` that describes a script."""
     exchanges = sum(len(queue.slots) for queue in script.recordings)
     replies = len([*script.slots()]) - exchanges
     parts: list[str] = []
@@ -125,7 +125,7 @@ def counted_in(script: Script) -> str:
 
 @dataclass(slots=True)
 class Watcher:
-    """Detects changes of a file by its modification time, size and inode. They are in `seen` as of the last check."""
+    """Detects changes of a file. `seen` has the file's modification time, size and inode at the last check."""
 
     path: Path
     seen: tuple[int, ...] = ()

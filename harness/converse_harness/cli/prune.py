@@ -47,7 +47,7 @@ ARGUMENTS: Final[Arguments] = {
 
 _SHOWN: Final = 5
 _STDERR: Final = 2
-"""pytest prints to this file descriptor, so that this command's own output contains only the list."""
+"""The file descriptor to which pytest prints, so that the standard output has only the list of recordings."""
 
 
 def run(given: argparse.Namespace) -> int:
@@ -113,7 +113,7 @@ def _use(given: argparse.Namespace) -> Use:
 
 
 def _check(use: Use, *, despite_skips: bool) -> None:
-    """Raise CommandFailed if the tests may use recordings that the run did not list."""
+    """Raise CommandFailed if the tests may use more than the run has shown: if tests failed, or did not run."""
     if use.missing:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
@@ -134,9 +134,9 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]], dict[Path, str]]:
-    """Return the recordings to remove, the lines of the calls to remove from others, and the recordings that are kept.
+    """Return the recordings to remove, the calls to remove from other recordings, and the recordings to keep.
 
-    A recording is kept for the reason to which it is mapped, although no test of the run used it.
+    A call is given by its line. Each recording to keep, which no test of the run used, is mapped to the reason.
     """
 
     def is_within(path: Path) -> bool:
@@ -163,7 +163,7 @@ def _shown(path: Path) -> str:
 
 
 def _agrees(what: str) -> bool:
-    """Ask the user whether to remove `what`, and return whether the user agrees; False without a terminal."""
+    """Ask the user at the terminal, and return whether the user agrees to remove `what`; False without a terminal."""
     return (
         sys.stdin.isatty() and sys.stdout.isatty() and input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
     )

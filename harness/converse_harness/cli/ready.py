@@ -47,8 +47,8 @@ def forget(path: Path | None) -> None:
             path.unlink()
 
 
-def when_stdin_closes(tell: Callable[[], None]) -> None:
-    """Start a thread that calls `tell` when the standard input closes.
+def when_stdin_closes(react: Callable[[], None]) -> None:
+    """Start a thread that calls `react` when the standard input closes.
 
     The input closes at the latest when the program at its other end has ended.
     """
@@ -57,6 +57,6 @@ def when_stdin_closes(tell: Callable[[], None]) -> None:
         with suppress(OSError):  # an input that cannot be read is closed as well
             while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter exits
                 pass
-        tell()
+        react()
 
     threading.Thread(target=read, name="converse-harness stdin", daemon=True).start()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
-from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
+from converse_harness.cli.serving import ADDRESS, Ended, announce, print_call, running
 from converse_harness.cli.terminal import (
     BOLD,
     REDACT,
@@ -55,7 +55,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> NoReturn:
-    """Record until interrupted. Raises CommandFailed if the proxy cannot start or the recording cannot be written."""
+    """Record calls until the process is interrupted.
+
+    Raises CommandFailed if the proxy cannot start, or if the recording cannot be written.
+    """
     try:
         _record(given)
     except BrokenPipeError:
@@ -72,10 +75,10 @@ def _record(given: argparse.Namespace) -> NoReturn:
     fake: RecordingFake | None = None
     ended = Ended()
 
-    def tell(call: Call, failure: Exception | None) -> None:
+    def print_saved(call: Call, failure: Exception | None) -> None:
         if failure is not None:
             complain("record", f"{_what(path, failure)} It is tried again with the next call.")
-        tell_call(call)
+        print_call(call)
 
     try:
         with running(server, "record", ended):
@@ -86,7 +89,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
                 region=given.region,
                 mode=given.mode,
                 redaction=redaction,
-                on_saved=lambda call, failure: ended.put(partial(tell, call, failure)),
+                on_saved=lambda call, failure: ended.put(partial(print_saved, call, failure)),
             )
             announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
             while True:

@@ -14,7 +14,7 @@ from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
 from converse_harness.cli.loading import Watcher, counted_in, load, load_case
 from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
-from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
+from converse_harness.cli.serving import ADDRESS, Ended, announce, print_call, running
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
@@ -36,7 +36,7 @@ _LOOK_EVERY: Final = 0.2
 """Seconds between two checks of a watched file."""
 
 
-def _told(read: Callable[[str], Any], text: str) -> Any:
+def _checked(read: Callable[[str], Any], text: str) -> Any:
     """Return the result of `read` for the text of an argument. Raises ArgumentTypeError where `read` raises ReplyError.
 
     argparse prints the message of an ArgumentTypeError, but not that of a ReplyError.
@@ -81,7 +81,7 @@ def _ignored(path: str) -> str:
 
 
 _PLAYED: Final = ("match", "pace", "ignore")
-"""The options for playing a recording. A Python file passes its own to `recording(...)` instead."""
+"""The options that are only for a recording. A Python file passes such options to `recording(...)`."""
 
 DESCRIPTION: Final = (
     "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The printed address with "
@@ -98,7 +98,7 @@ ARGUMENTS: Final[Arguments] = {
     },
     "--case": {
         "metavar": "NAME",
-        "type": partial(_told, CASES.__getitem__),
+        "type": partial(_checked, CASES.__getitem__),
         "help": "answer every call with this case of the catalogue (see `cases`)",
     },
     "--improvise": {
@@ -120,19 +120,19 @@ ARGUMENTS: Final[Arguments] = {
     "--ignore": {
         "metavar": "PATH",
         "action": "append",
-        "type": partial(_told, _ignored),
+        "type": partial(_checked, _ignored),
         "help": "a part of requests that does not count when they are compared with a recording, such as system or "
         "'toolConfig.tools[*].description' (can be given again)",
     },
     "--rules": {
         "metavar": "LEVEL",
-        "type": partial(_told, lambda text: one_of("rules", text, LEVELS)),
+        "type": partial(_checked, lambda text: one_of("rules", text, LEVELS)),
         "default": "default",
         "help": "how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     },
     "--history": {
         "metavar": "LEVEL",
-        "type": partial(_told, lambda text: one_of("history", text, HISTORY_LEVELS)),
+        "type": partial(_checked, lambda text: one_of("history", text, HISTORY_LEVELS)),
         "default": "note",
         "help": "what becomes of requests that change what the model said before: note, fail or off",
     },
@@ -166,9 +166,9 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Serve a file's script, a case, improvised answers, or only the control API until interrupted.
+    """Serve a file's script, a case, improvised answers, or only the control API, until the process is interrupted.
 
-    With --until-stdin-closes, return 0 when the standard input closes.
+    With --until-stdin-closes, return the exit code 0 when the standard input closes.
 
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
     Raises UsageFailed for contradictory arguments, another ConverseHarnessError for an invalid file or case or if the
@@ -180,7 +180,7 @@ def run(given: argparse.Namespace) -> int:
     script, what = _loaded(given, played)
     ended, closed = Ended(), threading.Event()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
-    server.on_ended = lambda fake, call: ended.put(partial(_tell, fake, call))
+    server.on_ended = lambda fake, call: ended.put(partial(_print_call, fake, call))
     server.settings = {"rules": given.rules, "history": given.history, "keep_calls": given.keep_calls}
     with running(server, "serve", ended):
         fake = None
@@ -201,7 +201,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _how_played(given: argparse.Namespace) -> dict[str, Any]:
-    """Return the options for playing a recording. Raises UsageFailed if any arguments contradict each other."""
+    """Return the options for playing a recording. Raises UsageFailed if the command's arguments exclude each other."""
     if given.reload and given.file is None:
         raise UsageFailed("serve --reload needs the FILE that it watches")
     if given.case is not None and given.file is not None:
@@ -214,13 +214,13 @@ def _how_played(given: argparse.Namespace) -> dict[str, Any]:
     return played
 
 
-def _tell(fake: ServerFake, call: Call) -> None:
+def _print_call(fake: ServerFake, call: Call) -> None:
     name = id_of(fake)
-    tell_call(call, "" if name == ROOT else name)
+    print_call(call, "" if name == ROOT else name)
 
 
 def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Script | None, str]:
-    """Return the script for all calls, and its description; None and "" if there is only the control API."""
+    """Return the script of the command's arguments, and its description; None and "" if they name no script."""
     if given.case is not None:
         return load_case(given.case), f"the case {given.case.name}"
     script = None if given.file is None else load(given.file, **played)
@@ -233,7 +233,7 @@ def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Scrip
 
 
 def _reload(given: argparse.Namespace, played: Mapping[str, Any], fake: ServerFake) -> None:
-    """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
+    """Load the changed file, and answer later calls with its script from the beginning."""
     try:
         script, what = _loaded(given, played)
     except ConverseHarnessError as error:

@@ -32,7 +32,7 @@ _REFUSAL: Final = 160
 if the fake has no reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
-"""A queue of functions that each print one ended call. Any thread may add a function; the main thread calls them."""
+"""A queue of functions that the main thread calls, for example to print an ended call. Any thread may add functions."""
 
 
 def _port(text: str) -> int:
@@ -82,7 +82,7 @@ def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doin
     say()
 
 
-def tell_call(call: Call, id: str = "") -> None:
+def print_call(call: Call, id: str = "") -> None:
     """Print one line about a call: its request and its outcome.
 
     `id` is the id of the fake that answered; "" for the fake that answers all paths of Bedrock.
@@ -92,7 +92,7 @@ def tell_call(call: Call, id: str = "") -> None:
 
 
 def _call_line(id: str, call: Call) -> str:
-    """Describe a call in one line: fake, operation, model, question, answer, number of events, duration, remarks."""
+    """Return the line about a call: fake, operation, model, question, answer, number of events, duration, remarks."""
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
     asked = shorten(call.last_user_text, _TEXT)
@@ -119,7 +119,7 @@ def _call_line(id: str, call: Call) -> str:
 
 
 def _is_unexpected(call: Call) -> bool:
-    """Whether the call failed because the fake had no reply for it."""
+    """Whether the client received an error because the fake had no reply for the call."""
     return call.reply is None and call.answered.passed_on is None and call.status >= 400
 
 
@@ -134,7 +134,7 @@ def _taken_at(call: Call) -> float | None:
 
 
 def _refused(call: Call) -> str:
-    """Describe the error that the client received instead of a reply."""
+    """Return a text about the error that the client received instead of a reply."""
     message = member_of(parsed_json(call.answered.taken.data[0]), "message") if call.answered.taken else None
     why = f"UNEXPECTED {call.status}" if call.refusal is None else f"REFUSED {call.status} {call.refusal.rule.name}"
     return why if message is None else f"{why}: {message}"

@@ -37,12 +37,12 @@ lines."""
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 50
-"""Widths in columns: the line width if the output is no terminal, and the smallest line width that is used."""
+"""Widths of lines in columns: the usual one if the output is no terminal, and the smallest one that is used."""
 
 _INDENT: Final = 12
 _LABEL: Final = 11
 _MARGIN: Final = _INDENT + _LABEL + 2
-"""Widths in columns: of the space before a label, of the label, and of all that precedes a text."""
+"""Widths in columns: of the times before the labels, of the labels, and of all that precedes a text."""
 
 _STYLES: Final = {
     **dict.fromkeys(("fault", "failed", "error", "exception", "end", "bytes"), "31"),
@@ -95,7 +95,7 @@ class Laid(NamedTuple):
 def run(given: argparse.Namespace) -> int:
     """Print the recording; return the exit code 0.
 
-    Raises UsageFailed if the recording has no call with the number in `--call`.
+    Raises UsageFailed if the recording has no call with the number of `--call`, or if options contradict each other.
     """
     if given.stable and given.html is not None:
         raise UsageFailed("show --html: it came with --stable, which is text. Give one of them.")
@@ -126,7 +126,7 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
     views = [*views_of_exchanges(session.exchanges)]
     if number is None:
         parts = [overview_html(views), *(call_html(view, views[:at]) for at, view in enumerate(views))]
-    else:  # alone, because links to other calls would lead nowhere
+    else:  # without the overview, because its links to other calls would lead nowhere
         parts = [call_html(views[number - 1])]
     section = PageSection(counted(len(views), "call"), joined(parts), "calls")
     page = document(mask(str(path)), [section], lead=mask(_about(session)) or None)
@@ -238,7 +238,7 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
     ]
     for start, end in pairwise([0, *cuts, len(pieces)]) if pieces else ():
         part = pieces[start:end]
-        # The piece of each character, by its offset in the text. An empty text belongs to the last piece.
+        # For each character of the text, the piece that contains it. An empty text counts as part of the last piece.
         piece_at = [piece for piece in part for _ in piece.text] or [part[-1]]
         for offset, text in _wrapped("".join(piece.text for piece in part), width):
             first, last = (min(each, len(piece_at) - 1) for each in (offset, offset + max(len(text) - 1, 0)))
@@ -246,7 +246,7 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
 
 
 def _wrapped(text: str, width: int) -> list[tuple[int, str]]:
-    """Wrap a text, at spaces where possible; return each line with its offset in the text."""
+    """Wrap a text at spaces, or inside a word that is too long; return each line after its offset in the text."""
     found = re.finditer(rf"(?m)(.{{1,{width}}})(?: |$)|(.{{{width}}})|^$", text)
     lines = [(line.start(), line[1] or line[2] or "") for line in found]
     while len(lines) > 1 and not lines[-1][1]:

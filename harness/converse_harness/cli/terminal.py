@@ -33,7 +33,7 @@ class CommandFailed(Exception):
 
 
 class UsageFailed(Exception):
-    """Raised if arguments contradict each other or name something that does not exist: the process exits with 2."""
+    """Raised if arguments contradict each other or name something that does not exist; then `main` exits with code 2."""
 
 
 def say(text: str = "", style: str = "", out: TextIO | None = None) -> None:
@@ -73,12 +73,12 @@ def counted(count: int, what: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Mask a text's secrets, and replace its control characters by U+FFFD."""
+    """Return a text with masked secrets, and with U+FFFD in place of control characters."""
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(text))
 
 
 def session_in(path: Path, code: int = 1) -> RecordedSession:
-    """Read a recording. The recording may contain events that AWS never sends.
+    """Return a recording, which may contain events that AWS never sends.
 
     Raises CommandFailed, with the exit code `code`, if the file cannot be read.
     """

@@ -103,7 +103,7 @@ class ConsumerContract:
 
     @classmethod
     def cases(cls) -> list[str]:
-        """The names of the cases that are possible with the contract's operation and transport."""
+        """Return the names of the cases that are possible with the contract's operation and transport."""
         streams = cls.operation == "ConverseStream"
         return [name for name, case in CASES.items() if (streams or not case.stream_only) and cls._can_send(case)]
 
@@ -234,4 +234,4 @@ def _name_of(request: pytest.FixtureRequest) -> str:
 
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
-        raise error.with_traceback(None)  # pytest requires one visible frame of this module
+        raise error.with_traceback(None)  # pytest shows this line, since it must show one line of the traceback

@@ -122,7 +122,7 @@ _EXTREMES: Final[Sequence[tuple[frozenset[str], Callable[[], Reply]]]] = (
         lambda: _stream(_thought("first", "c2lnbmVk"), _thought("second"), _text("done")),
     ),
 )
-"""Pairs: the kinds of blocks in an extreme answer, and the function that makes the answer."""
+"""For each extreme answer: the kinds of its blocks, and the function that makes the answer."""
 
 
 @cache

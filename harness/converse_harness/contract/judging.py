@@ -86,7 +86,7 @@ ACCIDENTS: Final = frozenset(
 FINISHED: Final = frozenset(
     (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
 )
-"""The stop reasons of a complete answer, as AWS and frameworks name them. None: the consumer returns no stop reason."""
+"""The stop reasons of complete answers, by the names of AWS and of frameworks, and None for a consumer without them."""
 
 FOLLOW_UP: Final = "OK."
 """The text of the fake's answer to tool results, and to further calls after a complete answer."""
@@ -202,8 +202,8 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
 def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]], how: str) -> Verdict | None:
     """Return the verdict on the first tool call of the outcome that the fake did not send; None if it sent all.
 
-    A call whose input is not a JSON object is ignored, since no consumer runs such a call. The exception is an empty
-    text in place of {}, which is a mistake of the consumer. `how` is a word of the reason: "sent whole" or "sent so".
+    A call whose input is not a JSON object is ignored, since no consumer runs such a call. But an empty text in place
+    of {} is a mistake of the consumer. `how` is the last word of "not sent whole" or "not sent so" in the reason.
     """
     for call in outcome.tool_calls:
         value = _value(call)
@@ -227,7 +227,7 @@ def error_name(error: BaseException | str | None) -> str:
     """
     if error is None or isinstance(error, str):
         return error or ""
-    match getattr(error, "response", None):  # an exception of botocore
+    match getattr(error, "response", None):  # exceptions of botocore have this attribute
         case {"Error": {"Code": str(code)}} if code:
             return code
         case _:
@@ -250,7 +250,7 @@ def _meaning_of(
 
 
 def _said(error: BaseException | str | None) -> str:
-    """Return a colon and the message of an exception; an empty text if the error is only a name."""
+    """Return a colon and the message of an exception; "" if the error is a name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 

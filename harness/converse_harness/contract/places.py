@@ -24,7 +24,7 @@ def _blocks(response: Response) -> list[Mapping[str, Any]]:
 
 
 def _held(response: Response, *path: str) -> list[Any]:
-    """Return the values at a path of members, one for each content block that has this path."""
+    """Return the value at a path of members in each content block that has such a member."""
     found = (member_of(block, *path) for block in _blocks(response))
     return [value for value in found if value is not None]
 

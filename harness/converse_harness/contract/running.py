@@ -120,8 +120,8 @@ Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """A function that sends the target's request with the consumer. It returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""The seconds that a consumer has to end after its fake was closed. If it does not end, it is interrupted repeatedly
-for the same number of seconds."""
+"""The seconds that a consumer has to end by itself after its fake was closed. A consumer that goes on is interrupted
+again and again for so many seconds."""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""
@@ -214,7 +214,7 @@ class _Run:
         return await made
 
     def ends(self, time_limit: float, most_calls: int) -> bool:
-        """Wait for the run to end; return False if it exceeds the time limit or the number of requests."""
+        """Wait for the run, and return whether it ended within the limits of seconds and of requests."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.endpoint.calls) <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
@@ -223,7 +223,7 @@ class _Run:
         return not self.thread.is_alive()
 
     def stop(self) -> None:
-        """Stop the run: close the fake, cancel the event loop, then interrupt the thread's code."""
+        """Stop the run: close the fake, cancel the adapter's coroutine, then interrupt the code of the thread."""
         self.target.fake.close()
         self._cancel()
         self.thread.join(_GRACE)
@@ -242,7 +242,7 @@ class _Run:
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))
-                self._cancel()  # also wakes the event loop
+                self._cancel()  # an event loop that waits for events is not interrupted
                 self.thread.join(_LOOK_EVERY)
             with suppress(_Stopped):
                 # If the consumer's thread has ended before it raised the last `_Stopped`, that interruption is pending

@@ -34,14 +34,14 @@ class Contract(Protocol):
     kinds: ClassVar[Sequence[str] | None]
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
-        """Call the target with the consumer."""
+        """Send the target's request with the consumer, and return the consumer's result."""
         ...
 
 
 def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
-    """Open a fake that accepts unused replies and unexpected calls, because the verdict covers both.
+    """Open a fake that does not fail the test for unused replies and unexpected calls: the verdict covers both.
 
-    `server` returns the server, and is called only for the transport "server".
+    `server` returns the running server. It is called only for the transport "server".
     """
     if transport == "server":
         return server().script(unused="allow", unexpected="allow")
@@ -68,14 +68,14 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
     try:
         fake.check()
     except CallError:
-        if outcome is not None:  # a stopped consumer may have sent requests after its fake was closed
+        if outcome is not None:  # a stopped consumer may send requests after its fake was closed
             raise
     return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
 
 
 @contextmanager
 def told_once(contract: type[Contract], name: str) -> Generator[None]:
-    """Raise an error of the adapter in full in the first test of a contract, and as one line in its later tests."""
+    """During a `with` block, shorten an error of the adapter to one line if an earlier test of the contract raised it."""
     try:
         yield
     except (SetUpFailed, ReplyError) as error:
@@ -88,7 +88,7 @@ def told_once(contract: type[Contract], name: str) -> Generator[None]:
 
 _SHOWN: Final = 80
 _TOLD: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
-"""For each contract: the text of an error -> the test that shows the error in full."""
+"""Maps each contract to the errors of its adapter: their texts, with the test that raised each of them in full."""
 
 
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
@@ -140,6 +140,6 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 
 def _is_silent(answer: Reply) -> bool:
-    """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
+    """Whether an answer, or the rest of it, never arrives, so that the client waits until its timeout."""
     faults = [placement.fault for placement in answer.placements]
     return any(fault.name in ("connect_timeout", "read_timeout") or is_endless(fault) for fault in faults)
