@@ -33,7 +33,7 @@ class CommandFailed(Exception):
 
 
 class UsageFailed(Exception):
-    """Raised if arguments contradict each other or name something that does not exist; then `main` exits with code 2."""
+    """Raised if arguments contradict each other or name something that does not exist. The exit code is then 2."""
 
 
 def say(text: str = "", style: str = "", out: TextIO | None = None) -> None:

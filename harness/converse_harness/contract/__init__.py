@@ -26,7 +26,7 @@ from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target
 from converse_harness.contract.settings import SETTINGS, check, takes_arguments
-from converse_harness.contract.trying import attempt, opened, told_once
+from converse_harness.contract.trying import attempt, in_full_once, opened
 from converse_harness.contract.verdicts import NotHandled, Seen, Tried, counted, failure, note
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
@@ -135,7 +135,7 @@ class ConsumerContract:
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
         """Run the consumer with the replies of one case, and judge its result."""
-        with told_once(type(self), contract_case):
+        with in_full_once(type(self), contract_case):
             return self._try(contract_case, CASES[contract_case].replies, request)
 
     def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
@@ -170,7 +170,7 @@ class ConsumerContract:
         key = request.node.nodeid.partition("[")[0]
         drawing = PropertyDraw(self.operation, self.transport, self.kinds, self.examples, self.seed, key)
         try:
-            with told_once(type(self), contract_property):
+            with in_full_once(type(self), contract_property):
                 found.check(put, drawing, shrink=not known)
         except NotHandled as error:
             return tried[-1], error

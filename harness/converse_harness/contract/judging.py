@@ -142,11 +142,11 @@ def _judge_error(
 ) -> Verdict:
     name = error_name(outcome.error)
     if name in ACCIDENTS:
-        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
+        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_message_of(outcome.error)}")
     if (strange := _not_sent(outcome, [*expected.tools, *expected.said.tool_calls], "whole")) is not None:
         return strange
     if not expected.failure:
-        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
+        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_message_of(outcome.error)}")
     stands_for = _meaning_of(outcome.error, errors)
     if expected.names and stands_for and not expected.names & stands_for:
         wanted = " or ".join(sorted(expected.names))
@@ -249,7 +249,7 @@ def _meaning_of(
     return frozenset({name}) if name in bedrock.all_errors() else frozenset()
 
 
-def _said(error: BaseException | str | None) -> str:
+def _message_of(error: BaseException | str | None) -> str:
     """Return a colon and the message of an exception; "" if the error is a name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 

@@ -73,7 +73,7 @@ SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _responses(calls: Iterable[Call]) -> list[Response]:
-    """Return the answers that the fake sent as a whole."""
+    """Return the answers that the fake sent completely."""
     return [response for call in calls if (response := call.response) is not None]
 
 
@@ -117,7 +117,10 @@ def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> st
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with plain dicts and lists, so that equal values compare equal."""
+    """Copy a value with a dict for each mapping, a list for each tuple and bytes for each bytearray.
+
+    Then two values are equal if their contents are equal.
+    """
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         return {name: _plain(member) for name, member in members.items()}
@@ -127,7 +130,7 @@ def _plain(value: Any) -> Any:
 
 
 def _modelled(shape_name: str | None, value: Any) -> Any:
-    """Return the value as botocore parses it: without the members that are not in AWS's model."""
+    """Return the part of a value that botocore would parse: all members except those that AWS's model lacks."""
     if shape_name is None or not bedrock.has_shape(shape_name):
         return value
     shape = bedrock.shape(shape_name)
@@ -145,9 +148,7 @@ def _known(shape: Any, value: Any) -> Any:
 
 
 def _is_part(got: Any, sent: Any) -> bool:
-    """Whether each part of a value was sent: the items of a list in the same order, the members of a mapping in any
-    order.
-    """
+    """Whether `got` is `sent`, or a part of it: fewer members, fewer items in the same order, or a piece of a text."""
     if is_object(got) and is_object(sent):
         return all(name in sent and (sent[name] == each or _is_part(each, sent[name])) for name, each in got.items())
     if is_array(got) and is_array(sent):

@@ -123,7 +123,7 @@ def _own_part(database: ExampleDatabase, key: str) -> ExampleDatabase:
 
 
 def block_kinds() -> tuple[str, ...]:
-    """The kinds of content blocks for generated answers."""
+    """Return the kinds of content blocks that generated answers may have."""
     from converse_strategies.blocks import streamable
 
     return tuple(streamable())

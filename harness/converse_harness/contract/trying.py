@@ -74,12 +74,12 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
 
 
 @contextmanager
-def told_once(contract: type[Contract], name: str) -> Generator[None]:
-    """During a `with` block, shorten an error of the adapter to one line if an earlier test of the contract raised it."""
+def in_full_once(contract: type[Contract], name: str) -> Generator[None]:
+    """Run a `with` block for the test `name`, and shorten the adapter's error to one line if an earlier test raised it."""
     try:
         yield
     except (SetUpFailed, ReplyError) as error:
-        first = _TOLD.setdefault(contract, {}).setdefault(str(error), name)
+        first = _RAISED.setdefault(contract, {}).setdefault(str(error), name)
         if first == name:
             raise
         line = f"{type(error).__name__}, as in {first}: {' '.join(str(error).split())[:_SHOWN]}..."
@@ -87,7 +87,7 @@ def told_once(contract: type[Contract], name: str) -> Generator[None]:
 
 
 _SHOWN: Final = 80
-_TOLD: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
+_RAISED: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
 """Maps each contract to the errors of its adapter: their texts, with the test that raised each of them in full."""
 
 
