@@ -175,7 +175,11 @@ class _Import:
         return (), problem
 
     def _imported(self, job: _Job) -> list[str]:
-        self._check(job)
+        if other := self.written.get(job.target):
+            problem = f"it would become {job.target}, which {other} became just now."
+            raise CannotImport(job.source, 1, problem, "Rename one of them, or import them into different folders.")
+        if job.target.exists() and not self.force:
+            raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
         try:
             imported = import_cassette(job.source, job.target, self.hosts, self.redaction)
         except NoCassette as error:
@@ -197,20 +201,10 @@ class _Import:
         alone = f"; {sum(imported.alone.values())} left alone" if imported.alone else ""
         return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
 
-    def _check(self, job: _Job) -> None:
-        """Raise CannotImport if the recording was written in this run, or if it exists and `force` is false."""
-        other = self.written.get(job.target)
-        if other is not None:
-            problem = f"it would become {job.target}, which {other} became just now."
-            raise CannotImport(job.source, 1, problem, "Rename one of them, or import them into different folders.")
-        if job.target.exists() and not self.force:
-            raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
-
     def summary(self) -> Iterator[str]:
         """Yield the lines about the whole run that are printed at its end."""
         exchanges, made = counted(self.verdicts.total(), "exchange"), counted(len(self.written), "recording")
-        details = _details(self.verdicts)
-        yield f"{exchanges} in {made}{': ' if details else ''}{details}."
+        yield f"{exchanges} in {made}{': ' * bool(self.verdicts)}{_details(self.verdicts)}."
         if self.verdicts["re-serialised"]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
         for tool, count in self.others.most_common():
@@ -219,9 +213,9 @@ class _Import:
             yield f"Nothing of Bedrock in {counted(self.without, 'file')}."
         if self.alone:
             hosts = [f"{count} to {host}" for host, count in self.alone.most_common(_SHOWN_HOSTS)]
-            more = len(self.alone) - len(hosts)
-            listed = ", ".join([*hosts, *([f"{counted(more, 'more host')}"] if more else [])])
-            yield f"{counted(self.alone.total(), 'interaction')} left alone: {listed}."
+            if more := len(self.alone) - len(hosts):
+                hosts.append(counted(more, "more host"))
+            yield f"{counted(self.alone.total(), 'interaction')} left alone: {', '.join(hosts)}."
             if not self.verdicts:
                 example = shlex.quote(self.alone.most_common(1)[0][0])
                 yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"

@@ -6,6 +6,7 @@ import argparse
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -66,13 +67,11 @@ def _match(rule: str) -> str:
 
 
 def _pace(text: str) -> float:
-    try:
+    with suppress(ValueError):
         factor = 1.0 if text == "recorded" else float(text)
-    except ValueError:
-        factor = -1.0
-    if not 0 <= factor < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no pace; it is a number from 0 (no pauses), or `recorded` (1)")
-    return factor
+        if 0 <= factor < float("inf"):
+            return factor
+    raise argparse.ArgumentTypeError(f"{text!r} is no pace; it is a number from 0 (no pauses), or `recorded` (1)")
 
 
 def _ignored(path: str) -> str:

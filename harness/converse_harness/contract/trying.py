@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
@@ -61,10 +61,8 @@ def _of_one_run(kind: type[Fake]) -> type[Fake]:
 
 def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
     """Run the contract's consumer with an open fake that sends these replies, judge the result, and close the fake."""
-    try:
+    with closing(fake):
         verdict, outcome, requests = _put(contract, fake, replies)
-    finally:
-        fake.close()
     try:
         fake.check()
     except CallError:
@@ -75,7 +73,7 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
 
 @contextmanager
 def in_full_once(contract: type[Contract], name: str) -> Generator[None]:
-    """Run a `with` block for the test `name`, and shorten the adapter's error to one line if an earlier test raised it."""
+    """Run a `with` block for the test `name`. If an earlier test raised the same error, shorten it to one line."""
     try:
         yield
     except (SetUpFailed, ReplyError) as error:
@@ -124,19 +122,14 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
     If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls that contain
     tool results with FOLLOW_UP, and all other later calls with the last reply again.
     """
-    *first, last = replies
     follow_up = reply.text(FOLLOW_UP)
-    if goes_on:
-        fake.script(*replies)
-        fake.always(follow_up)
-        return
-    if first:
-        fake.script(*first)
 
     def again(call: Call) -> Reply:
-        return follow_up if call.tool_results else last.times(1)
+        return follow_up if call.tool_results else replies[-1].times(1)
 
-    fake.always(again)
+    if ordered := replies if goes_on else replies[:-1]:
+        fake.script(*ordered)
+    fake.always(follow_up if goes_on else again)
 
 
 def _is_silent(answer: Reply) -> bool:

@@ -108,18 +108,16 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     verdict = tried.seen.verdict
     if verdict.level is VerdictLevel.HANDLED:
         return None
+    sent = [answer.summary for answer in tried.replies]
     if isinstance(asked, Property):  # the message shows each generated reply as Python code
         from hypothesis.vendor.pretty import pretty
 
-        code = [pretty(answer) for answer in tried.replies]
-        shown = zip(code, tried.replies, strict=True)
-        sent = [asked.sentence, *(text if len(text) <= _MOST else answer.summary for text, answer in shown)]
-    else:
-        sent = [asked.sentence, *(answer.summary for answer in tried.replies)]
+        code = map(pretty, tried.replies)
+        sent = [text if len(text) <= _MOST else short for text, short in zip(code, sent, strict=True)]
     made = tried.seen.requests
     requests = "" if verdict.flaw is Flaw.ENDLESS else f" ({made} request{'' if made == 1 else 's'})"
     rows = [
-        ("sent", "\n".join(sent)),
+        ("sent", "\n".join((asked.sentence, *sent))),
         ("seen", f"{verdict.why}{requests}"),
         ("must", asked.required),
         ("alone", f'pytest -k "{contract} and {asked.name}"'),
