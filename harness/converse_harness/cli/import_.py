@@ -114,12 +114,9 @@ def _jobs(paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
     if one_file and (len(paths) > 1 or paths[0].is_dir()):
         raise UsageFailed(f"import: {output} is one recording; for several cassettes -o is a folder")
     for path in paths:
-        found, root = [path], path.parent
+        found = [path]
         if path.is_dir():
-            found, root = (
-                sorted(each for each in path.rglob("*") if _CASSETTES.search(each.name) and each.is_file()),
-                path,
-            )
+            found = sorted(each for each in path.rglob("*") if _CASSETTES.search(each.name) and each.is_file())
             if not found:
                 raise UsageFailed(
                     f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz"
@@ -129,7 +126,8 @@ def _jobs(paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
         elif _is_recording(path):
             raise UsageFailed(f"import: {path} is a recording already; converse-harness show {path} prints it")
         for each in found:
-            folder = each.parent if output is None else output / each.parent.relative_to(root)
+            below = Path() if each is path else each.parent.relative_to(path)
+            folder = each.parent if output is None else output / below
             target = output if one_file and output else folder / f"{_CASSETTES.sub('', each.name)}.jsonl"
             yield _Job(each, target, named=each is path)
 

@@ -102,7 +102,9 @@ def _call_line(id: str, call: Call) -> str:
         answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
     streams = call.operation == "ConverseStream" and call.status == 200
     counts = counted(len(call.events), "event") if streams else ""
-    taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
+    passed_on = call.answered.passed_on
+    last_at = call.answered.taken.last_at if passed_on is None else passed_on().at
+    taken = "" if last_at is None else f"{1000 * last_at:.0f} ms"
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
@@ -121,16 +123,6 @@ def _call_line(id: str, call: Call) -> str:
 def _is_unexpected(call: Call) -> bool:
     """Whether the client received an error because the fake had no reply for the call."""
     return call.reply is None and call.answered.passed_on is None and call.status >= 400
-
-
-def _taken_at(call: Call) -> float | None:
-    """Return the seconds from the request until the client received the last part of the answer.
-
-    Return None if the client received no part.
-    """
-    if call.answered.passed_on is not None:
-        return call.answered.passed_on().at
-    return call.answered.taken.last_at
 
 
 def _refused(call: Call) -> str:
