@@ -77,6 +77,12 @@ def test_a_file_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     assert "def test_trip(" in Path("test_trip.py").read_text()
 
 
+def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine").write_text("")
+    _, err = run(capsys, "trip.jsonl", "-o", "mine/test_trip.py", code=1)
+    assert err == "converse-harness new-test: mine: File exists\n"
+
+
 def test_into_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     path = Path("test_all.py")
     path.write_bytes(b'# mine\r\nimport os\r\n\r\n\r\ndef test_a():\r\n    """\xc3\xa9"""\r\n    assert  os\r\n')

@@ -12,7 +12,8 @@ import pytest
 
 from converse_harness import recording
 from converse_harness.cli import main
-from converse_harness.cli.loading import CannotServe, counted_in, load
+from converse_harness.cli.loading import counted_in, load
+from converse_harness.errors import DamagedData
 from converse_harness.recordings.play import Playing
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of
@@ -116,7 +117,7 @@ def test_a_recording_that_cannot_be_served_is_told_with_its_line(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(stream(5, {"t": 1}))
-    with pytest.raises(CannotServe, match=r"trip\.jsonl:5: it has no event; "):
+    with pytest.raises(DamagedData, match=r"trip\.jsonl:5: it has no event; "):
         load(file)
     assert main(["serve", "trip.jsonl"]) == 1
     assert main(["serve", "missing.jsonl"]) == 1

@@ -33,7 +33,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Case:
-    """Return the case of this name. Raises AttributeError with similar names."""
+    """Return the case of this name. Raises AttributeError for an unknown name; the message suggests similar names."""
     if name.startswith("_") or name not in CASES:
         raise no_such_name(__name__, name, __dir__)
     return CASES[name]
@@ -44,7 +44,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "tools": lambda: TOOL_CASES,
     "citations": lambda: messages.CITATION_CASES,
     "guardrails": lambda: (*guardrails.GUARDRAIL_CASES, *guardrails.policy_cases()),
-    "stop reasons": guardrails.stop_cases,
+    "stop reasons": lambda: (*guardrails.stop_cases(), *guardrails.STOP_CASES),
     "metadata": lambda: messages.METADATA_CASES,
     "errors before the stream": lambda: (*failures.error_cases(), *failures.ERROR_CASES),
     "context overflow": lambda: failures.OVERFLOW_CASES,
@@ -56,7 +56,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
 
 
 class UnknownCase(ReplyError, KeyError):
-    """Raised if no case has the given name; the message suggests similar names.
+    """Raised if no case has the requested name; the message suggests similar names.
 
     >>> from converse_harness import cases
     >>> cases.CASES["throtle_mid"]
@@ -81,16 +81,14 @@ class Catalogue(Mapping[str, Case]):
         return found
 
     def __getitem__(self, name: str) -> Case:
-        """Return the case of this name. Raises UnknownCase with similar names."""
+        """Return the case of this name. Raises UnknownCase for an unknown name; the message suggests similar names."""
         if name in self._cases:
             return self._cases[name]
-        near = get_close_matches(str(name), self._cases, n=5, cutoff=0.4) or [
-            each for each in self._cases if str(name) in each
-        ]
+        near = get_close_matches(str(name), self, n=5, cutoff=0.4) or [each for each in self if str(name) in each]
+        hint = f"Near it: {', '.join(near)}. " if near else ""
         raise UnknownCase(
-            f"no case is called {name!r}. "
-            + (f"Near it: {', '.join(near)}. " if near else "")
-            + f"There are {len(self)} with botocore {bedrock.botocore_version()}; `converse-harness cases` lists them."
+            f"no case is called {name!r}. {hint}"
+            f"There are {len(self)} with botocore {bedrock.botocore_version()}; `converse-harness cases` lists them."
         )
 
     def __iter__(self) -> Iterator[str]:

@@ -33,10 +33,10 @@ SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
 NETWORK = "happens daily on any network, whatever AWS sends"
 GUIDE = "AWS's guide; not recorded"
-"""GUIDE and the constants above it are the usual values of `Case.source`, which names the evidence for a case."""
+"""The usual values of `Case.source`, which names the evidence for a case, are the constants RECORDED to GUIDE."""
 
 Made = Reply | tuple[Reply, ...]
-"""One reply, or the replies to several consecutive calls."""
+"""The replies of a case: one reply, or a tuple of the replies to several consecutive calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,8 @@ class Case:
 
 
 def _only_streams(reply: Reply) -> bool:
-    if isinstance(reply.body, ErrorBody):
-        return False
     if any(placement.fault.on_body is None for placement in reply.placements):
-        return True
+        return not isinstance(reply.body, ErrorBody)
     if reply.failure is not None or not isinstance(reply.body, EventsBody):
         return False
     events = list(reply.events())

@@ -40,7 +40,7 @@ _HELPERS: Final[Mapping[str, str]] = {
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""For each error whose function in `reply` is not named after the error: the name of the function and of the case."""
+"""The names of cases that are not named after their error, but after the function of `reply` that makes the error."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
@@ -165,11 +165,6 @@ def _use_of_tool() -> Reply:
     return reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}'])
 
 
-def _at_end(exception: str) -> Made:
-    answer = reply.text(ANSWER)
-    return _fails(answer, len([*answer.events()]) - 1, exception)
-
-
 _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
     "first_frame": (
         lambda exception: (_fails(reply.text(ANSWER), 0, exception), reply.text(ANSWER)),
@@ -187,24 +182,24 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
         "Never run the tool. {}",
     ),
     "at_end": (
-        _at_end,
+        lambda exception: _fails(reply.text(ANSWER), len([*reply.text(ANSWER).events()]) - 1, exception),
         "After messageStop, in place of metadata, comes {}.",
         "Treat the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
-"""For each place of an exception frame: the function that makes the replies, and the templates of the case's `sentence`
-and `required`."""
+"""For each position of an exception frame in a stream: the function that makes the replies for an exception, and the
+templates of the case's `sentence` and `required`."""
 
 _SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
     ("throttlingException", "mid"): "throttle_mid",
     ("modelStreamErrorException", "mid"): "model_stream_error",
 }
-"""The short names of common cases, by (exception, place)."""
+"""The short names of common cases, by exception and position."""
 
 
 def frame_cases() -> Iterator[Case]:
-    """Yield one case for each exception in the installed botocore and each place in the stream."""
+    """Yield one case for each exception in the installed botocore and each position of _PLACES in the stream."""
     for exception, shape in bedrock.stream_exceptions().items():
         for place, (make, sentence, must) in _PLACES.items():
             yield Case(
@@ -266,13 +261,13 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""Name of a fault -> the sentence for its case. The case of any other fault uses the fault's own sentence.
+"""The sentence of the case of each of these faults. The case of any other fault has the fault's own sentence.
 
-The sentences of these two faults also explain `lasting()`, which a case does not have.
+The faults' own sentences also explain the method `lasting`, which cases do not need.
 """
 
 _SHORT_WAIT: Final = 0.1
-"""The duration, in seconds, of timed faults in cases; the client waits until the fault ends."""
+"""The duration in seconds of a fault that ends; the client waits until then."""
 
 
 _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
@@ -297,7 +292,10 @@ def _broken(fault: Fault) -> Made:
 
 
 def fault_cases() -> Iterator[Case]:
-    """Yield one case per fault that an in-process transport supports. The case has the name of the fault."""
+    """Yield one case per fault that boto or httpx can get from a fake of the same process.
+
+    The case has the name of the fault.
+    """
     for name, fault in FAULTS.items():
         if fault.transports & IN_PROCESS:
             yield Case(

@@ -12,7 +12,6 @@ from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case
 from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.cases.tools import TOOL
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy
-from converse_harness.reply.reply import Reply
 
 _SHOW: Final = "Show the guardrail's message; remove the blocked text from the history, or it is blocked again."
 _SHOW_MASKED: Final = "Show the masked text, and keep the history."
@@ -80,7 +79,7 @@ GUARDRAIL_CASES: Final = (
 
 
 def policy_cases() -> Iterator[Case]:
-    """Yield one case per guardrail policy. The guardrail blocks if the policy can block; otherwise it only reports."""
+    """Yield one case per guardrail policy. If the policy can block, the guardrail blocks; otherwise it only reports."""
     for name, policy in rails.POLICIES.items():
         blocks = name in rails.able("BLOCKED")
         yield Case(
@@ -112,7 +111,7 @@ _STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "guardrail_inter
 
 
 def stop_cases() -> Iterator[Case]:
-    """Yield one case per stop reason in the installed botocore, and one with an unknown stop reason."""
+    """Yield one case per stop reason in the installed botocore."""
     for reason in bedrock.enum("StopReason"):
         yield Case(
             f"stop_{reason}",
@@ -123,17 +122,14 @@ def stop_cases() -> Iterator[Case]:
             if reason == "tool_use"
             else partial(reply.message, {"text": ANSWER}, stop_reason=reason, strict=True),
         )
-    yield Case(
+
+
+STOP_CASES: Final = (
+    Case(
         "stop_unknown",
         "The answer ends with a stop reason that is not in AWS's model.",
         "Keep the answer; never fail because a reason is unknown.",
         "what AWS's API allows itself: enums grow",
-        _stopped_for_a_reason_of_the_future,
-    )
-
-
-def _stopped_for_a_reason_of_the_future() -> Reply:
-    known = [*reply.text(ANSWER).events()]
-    stop = {"messageStop": {"stopReason": "reason_of_the_future"}}
-    metadata = {"metadata": {"usage": USAGE, "metrics": {"latencyMs": 300}}}
-    return reply.events([*known[:-2], stop, metadata], strict=False)
+        lambda: reply.message({"text": ANSWER}, usage=USAGE, stop_reason="reason_of_the_future", strict=False),
+    ),
+)

@@ -16,7 +16,7 @@ _IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb
 
 
 def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Mapping[str, Any]]:
-    """Return the events of a message; `blocks` are the events of its content blocks."""
+    """Return the events of an answer: `blocks` are the events of its content blocks, `stop` is its stop reason."""
     return [
         {"messageStart": {"role": "assistant"}},
         *blocks,
@@ -42,35 +42,19 @@ def _one_tool(parts: Sequence[str], *, stop: str = "tool_use") -> Reply:
     return reply.events(_tool_stream(_start(0), *(_input(0, part) for part in parts), _stop(0), stop=stop))
 
 
-def _interleaved() -> Reply:
-    blocks = [_start(0), _start(1)]
-    for zurich, bern in zip(('{"city": ', '"Zürich"}'), ('{"city": ', '"Bern"}'), strict=True):
-        blocks += [_input(0, zurich), _input(1, bern)]
-    return reply.events(_tool_stream(*blocks, _stop(0), _stop(1)), strict=False)
-
-
-def _parallel() -> Reply:
-    uses = [{"toolUse": {"name": TOOL, "input": {"city": city}}} for city in ("Zürich", "Bern")]
-    return reply.message({"text": "Let me look at both."}, *uses)
-
-
-def _server_tool() -> Reply:
-    """Make an answer in which Nova uses its code interpreter: the tool use, the tool result, and a text."""
-    used = {"toolUseId": _IDS[0], "name": "nova_code_interpreter"}
-    done = {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}
-    return reply.message(
-        {"toolUse": {**used, "type": "server_tool_use", "input": {"snippet": "print(9 * 2)"}}},
-        {
-            "toolResult": {
-                "toolUseId": _IDS[0],
-                "type": "nova_code_interpreter_result",
-                "status": "success",
-                "content": [{"json": done}],
-            }
-        },
-        {"text": ANSWER},
-    )
-
+_SERVED: Final[Mapping[str, Any]] = {
+    "toolUseId": _IDS[0],
+    "name": "nova_code_interpreter",
+    "type": "server_tool_use",
+    "input": {"snippet": "print(9 * 2)"},
+}
+_SERVED_RESULT: Final[Mapping[str, Any]] = {
+    "toolUseId": _IDS[0],
+    "type": "nova_code_interpreter_result",
+    "status": "success",
+    "content": [{"json": {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}}],
+}
+"""A tool use of Nova's code interpreter, and the result of the tool. The service runs this tool."""
 
 _NO_INPUT: Final = "Run the tool with an empty input."
 
@@ -116,14 +100,30 @@ TOOL_CASES: Final = (
         "The model asks for two tools at once.",
         "Run both, and send both results in one message.",
         RECORDED,
-        _parallel,
+        lambda: reply.message(
+            {"text": "Let me look at both."},
+            {"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}},
+            {"toolUse": {"name": TOOL, "input": {"city": "Bern"}}},
+        ),
     ),
     Case(
         "tool_interleaved",
         "The deltas of two tools alternate.",
         "Distinguish the blocks by their contentBlockIndex, or treat the stream as broken.",
         MEASURED,
-        _interleaved,
+        lambda: reply.events(
+            _tool_stream(
+                _start(0),
+                _start(1),
+                _input(0, '{"city": '),
+                _input(1, '{"city": '),
+                _input(0, '"Zürich"}'),
+                _input(1, '"Bern"}'),
+                _stop(0),
+                _stop(1),
+            ),
+            strict=False,
+        ),
     ),
     Case(
         "tool_but_end_turn",
@@ -144,7 +144,7 @@ TOOL_CASES: Final = (
         "Nova has run its code interpreter itself: the tool use and its result are in the answer.",
         "Run nothing and answer no tool use of type server_tool_use; read the text.",
         RECORDED,
-        _server_tool,
+        lambda: reply.message({"toolUse": _SERVED}, {"toolResult": _SERVED_RESULT}, {"text": ANSWER}),
         ("ContentBlockDelta.toolResult", "ToolUseBlock.type", "ToolResultBlock.type"),
     ),
 )

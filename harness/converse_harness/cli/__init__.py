@@ -11,7 +11,6 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
-from types import FrameType
 from typing import Any, Final
 
 from converse_harness.cli.terminal import CommandFailed, UsageFailed, complain
@@ -33,27 +32,23 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "docs": "print a page of the documentation, or a section of it",
     "import": "make recordings of vcrpy's cassettes",
 }
-"""The help text of each subcommand, in the order of `--help`."""
+"""Maps each command to its help text, in the order in which `--help` lists the commands."""
 
 
 _MODULES: Final = {"import": "import_", "new-test": "new_test"}
-"""Command -> its module, if the names differ."""
+"""Maps a command to the name of its module if the two names differ."""
 
 
 class _Terminated(BaseException):
-    """Raised when the process receives one of the signals of _ENDING."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """Raised when the process receives one of the signals of _ENDING; the argument is the number of the signal."""
 
 
 _ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""On these signals, commands clean up in the same way as after Ctrl-C. Windows has no SIGHUP."""
+"""The signals after which a command cleans up as after Ctrl-C. Windows has no SIGHUP."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code.
+    """Run the command that `arguments` name (None: those of the process), and return the exit code.
 
     The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
@@ -76,34 +71,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commands.choices[given.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with _terminated_by_signal():
-            code: int = _module(given.command).run(given)
-            return code
+            return int(_module(given.command).run(given))
     except UsageFailed as error:
         commands.choices[given.command].error(str(error).removeprefix(f"{given.command}: "))
-    except (CommandFailed, ConverseHarnessError) as error:
-        complain(given.command, str(error))
-        return error.code if isinstance(error, CommandFailed) else 1
     except KeyboardInterrupt:
         return 130
     except _Terminated as terminated:
-        return 128 + terminated.number
+        return 128 + int(terminated.args[0])
     except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
         # At exit Python flushes stdout. On the closed pipe this would fail, and the exit code would become 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except (CommandFailed, ConverseHarnessError, OSError) as error:
+        text = str(error)
+        if isinstance(error, OSError) and error.filename:
+            text = f"{error.filename}: {error.strerror}"
+        complain(given.command, text)
+        return error.code if isinstance(error, CommandFailed) else 1
 
 
 def _check_name(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """End with an error if the first argument is nearly the name of a command."""
+    """End with an error that names a similar command if the first argument is neither an option nor a command."""
     name = arguments[0] if arguments else ""
     if name and not name.startswith("-") and name not in _COMMANDS:
         from difflib import get_close_matches
 
-        close = next(iter(get_close_matches(name, _COMMANDS, 1)), "")
-        parser.error(
-            f"there is no command {name!r}. "
-            + (f"Did you mean {close}?" if close else f"The commands are {', '.join(_COMMANDS)}.")
-        )
+        close = get_close_matches(name, _COMMANDS, 1)
+        advice = f"Did you mean {close[0]}?" if close else f"The commands are {', '.join(_COMMANDS)}."
+        parser.error(f"there is no command {name!r}. {advice}")
 
 
 def _module(command: str) -> Any:
@@ -112,12 +107,12 @@ def _module(command: str) -> Any:
 
 @contextmanager
 def _terminated_by_signal() -> Generator[None]:
-    """Raise _Terminated in the main thread on SIGTERM and SIGHUP, so that commands clean up as after Ctrl-C.
+    """During a `with` block, raise _Terminated in the main thread when the process receives SIGTERM or SIGHUP.
 
     A signal that is ignored, such as SIGHUP under `nohup`, stays ignored.
     """
 
-    def terminate(number: int, frame: FrameType | None) -> None:
+    def terminate(number: int, _frame: object) -> None:
         raise _Terminated(number)
 
     if threading.current_thread() is not threading.main_thread():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
-from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, Printer, counted, plain, recordings_in
+from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, counted, plain, recordings_in, say, styled
 from converse_harness.endpoint.call import CONVERSATIONS
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import member_of, objects_of, repeated
@@ -26,10 +26,6 @@ from converse_harness.recordings.read import DamagedRecording, Rows, session_of,
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.secrets import mask
 
-_CLEAN: Final = 0
-_FOUND: Final = 1
-"""The exit codes: _CLEAN without findings, _FOUND with findings. argparse exits with 2 for wrong usage."""
-
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
     "the installed botocore's model still knows what was asked and answered. One line for each finding, as FILE:LINE: "
@@ -40,8 +36,6 @@ ARGUMENTS: Final[Arguments] = {
     **PATHS,
     "--json": {"action": "store_true", "help": "print a JSON list with an object for each finding"},
 }
-
-_SUFFIX: Final = ".jsonl"
 
 Sort = Literal["format", "illegal", "stale", "secret", "media", "fault"]
 """The kind of a finding; `MEANINGS` describes each kind."""
@@ -57,7 +51,7 @@ MEANINGS: Final[Mapping[Sort, str]] = {
 
 
 class CheckFinding(NamedTuple):
-    """One finding about a recording; `line` is None if the finding is about the whole file."""
+    """One finding about a recording; `line` counts from 1, and is None if the finding is about the whole file."""
 
     path: Path
     line: int | None
@@ -66,35 +60,34 @@ class CheckFinding(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The findings about one file, and its number of exchanges."""
+    """The result of `check_file`: the findings, and the number of exchanges, which is 0 for a damaged recording."""
 
     findings: Sequence[CheckFinding]
     exchanges: int = 0
 
 
 def run(given: argparse.Namespace) -> int:
-    """Check all named files and folders; return the exit code."""
+    """Check all named files and folders; return the exit code: 0 without findings except faults, otherwise 1."""
     files = [*recordings_in(given.paths)]
     checked = [check_file(file) for file in files]
     findings = [finding for each in checked for finding in each.findings]
     findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
     if given.json:
         described = [{**each._asdict(), "path": str(each.path), "text": mask(each.text)} for each in findings]
-        Printer(sys.stdout).say(json.dumps(described, indent=2))
+        say(json.dumps(described, indent=2))
     else:
-        printer = Printer(sys.stdout)
         for file in files:
             if file.name.endswith(FAILED_SUFFIX):
-                printer.say(f"{file}: what a test recorded that did not pass; no test plays it.", DIM)
-        _print(findings, checked, printer)
-    return _FOUND if any(finding.sort != "fault" for finding in findings) else _CLEAN
+                say(f"{file}: what a test recorded that did not pass; no test plays it.", DIM)
+        _print(findings, checked)
+    return int(any(finding.sort != "fault" for finding in findings))
 
 
-def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer: Printer) -> None:
+def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> None:
     for finding in findings:
         where = str(finding.path) if finding.line is None else f"{finding.path}:{finding.line}"
-        sort = printer.styled(finding.sort, DIM if finding.sort == "fault" else RED)
-        printer.say(f"{printer.styled(where, BOLD)}: {sort}: {plain(finding.text)}")
+        sort = styled(finding.sort, DIM if finding.sort == "fault" else RED)
+        say(f"{styled(where, BOLD)}: {sort}: {plain(finding.text)}")
     counts = Counter(finding.sort for finding in findings)
     faults = counts.pop("fault", 0)
     sorts = ", ".join(f"{counts[sort]} {sort}" for sort in MEANINGS if sort in counts)
@@ -102,14 +95,13 @@ def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer
     summary += f"{counted(counts.total(), 'finding')} ({sorts})" if sorts else "nothing found"
     if faults:
         summary += f"; {counted(faults, 'fault')} that {'its recording names' if faults == 1 else 'recordings name'}"
-    printer.say(summary, BOLD)
+    say(summary, BOLD)
 
 
 def check_file(path: Path) -> Checked:
     """Return the findings about one recording."""
     try:
-        text = text_of_file(path)
-        rows = Rows(text, path)
+        rows = Rows(text_of_file(path), path)
         lines = [*map(rows.as_written, rows.numbers)]
     except DamagedRecording as error:
         return Checked([CheckFinding(path, error.line, "format", error.problem)])
@@ -127,19 +119,18 @@ def check_file(path: Path) -> Checked:
             whole.append(line)
     damage += (CheckFinding(path, problem.line, "format", problem.text) for problem in problems_of(whole))
     found += damage
-    found += (CheckFinding(path, number, "format", text) for number, text in _oddities(text, lines))
-    exchanges = 0
-    if not damage:
-        session = session_of(whole)
-        found += (CheckFinding(path, *each) for each in _of_the_model(session))
-        exchanges = len(session.exchanges)
-    return Checked(sorted(dict.fromkeys(found), key=lambda each: (each.line is None, each.line or 0)), exchanges)
+    found += (CheckFinding(path, number, "format", text) for number, text in _oddities(rows, lines))
+    session = None if damage else session_of(whole)
+    if session is not None:
+        found += _of_the_model(path, session)
+    found = sorted(dict.fromkeys(found), key=lambda each: (each.line is None, each.line or 0))
+    return Checked(found, 0 if session is None else len(session.exchanges))
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
     """Yield a finding for each media folder without a recording, in `folder` and its subfolders."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
-        recording = path.with_suffix(_SUFFIX)
+        recording = path.with_suffix(".jsonl")
         if path.is_dir() and not recording.exists():
             yield CheckFinding(path, None, "media", f"these are the media of {recording.name}, which is not there.")
 
@@ -151,43 +142,33 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
         yield from (f"{folder.name}/{each.name}" for each in sorted(folder.iterdir()) if each not in used)
 
 
-def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) for each mistake that `recordings.read` accepts: duplicate keys, decreasing times."""
-    for number, row in enumerate(text.split("\n")[: len(lines)], 1):
-        twice: list[str] = []
+def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    """Yield line numbers with texts for two mistakes that `read` accepts: duplicate keys, and times that decrease."""
+    twice: list[str] = []
 
-        def note(pairs: list[tuple[str, Any]], twice: list[str] = twice) -> dict[str, Any]:
-            twice += repeated(pairs)
-            return dict(pairs)
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        twice.extend(repeated(pairs))
+        return dict(pairs)
 
+    for number, row in enumerate(rows.texts, 1):
+        twice.clear()
         json.loads(row, object_pairs_hook=note)
-        for name in twice:
-            yield number, f"the key {said(name)} is there twice; only the last one counts."
-    before: object = None
-    for number, line in enumerate(lines, 1):
-        at: object = line.get("t")
+        yield from ((number, f"the key {said(name)} is there twice; only the last one counts.") for name in twice)
+    for number, (before, at) in enumerate(pairwise(line.get("t") for line in lines), 2):
         if isinstance(at, int) and isinstance(before, int) and at < before:
             yield number, f'"t" is {at}, and {before} in the line before; it is replayed without a pause.'
-        before = at
 
 
-def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
+def _of_the_model(path: Path, session: RecordedSession) -> Iterator[CheckFinding]:
+    """Yield a finding for each named fault, and for each part that is illegal or that the installed botocore lacks."""
     for exchange in session.exchanges:
-        for fault in exchange.faults:
-            yield exchange.at, "fault", fault
-    found = (problem for exchange in session.exchanges for problem in violations(exchange, session.header))
-    held = [(problem.line, problem.text) for problem in found]
-    for line, text in held:
-        yield line, "illegal", text
-    for exchange in session.exchanges:
-        answer = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
-        for line, text in answer:
-            if (line, text) not in held:
-                yield line, "stale", text
-        for text in _ids_without_use(exchange):
-            yield exchange.at, "illegal", text
-        for text in _stale_request(exchange):
-            yield exchange.at, "stale", f"the request: {text}"
+        broken = [(problem.line, problem.text) for problem in violations(exchange, session.header)]
+        unknown = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
+        yield from (CheckFinding(path, exchange.at, "fault", fault) for fault in exchange.faults)
+        yield from (CheckFinding(path, line, "illegal", text) for line, text in broken)
+        yield from (CheckFinding(path, line, "stale", text) for line, text in unknown if (line, text) not in broken)
+        yield from (CheckFinding(path, exchange.at, "illegal", text) for text in _ids_without_use(exchange))
+        yield from (CheckFinding(path, exchange.at, "stale", f"the request: {why}") for why in _stale_request(exchange))
 
 
 def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
@@ -213,7 +194,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     try:
         bedrock.check_operation(exchange.operation)
         if exchange.operation not in bedrock.operations():
-            return  # requests of the control plane are not checked
+            return  # no operation of bedrock-runtime; such requests are not checked
         shape = bedrock.operation(exchange.operation).input_shape
         if "payload" in shape.serialization:
             return
@@ -224,7 +205,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
     for violation in bedrock.validate(shape.name, request):
         in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
-        # Shortened media are not valid base64; this is not a finding.
+        # A recording may contain shortened media, which are not valid base64. That is no finding.
         is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps
         if violation.kind in _STALE and not in_path and not is_media:
             yield violation.message

@@ -17,6 +17,8 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, m
 from types import FunctionType
 from typing import Any, Final, NamedTuple, cast
 
+from converse_harness.cli.terminal import plain
+
 OWN: Final = "converse-harness"
 OWN_PLUGIN: Final = "converse"
 
@@ -24,7 +26,7 @@ _NEIGHBOURS: Final = (
     *("boto3", "aiobotocore", "httpx2", "strands-agents", "langchain-aws", "pydantic-ai-slim", "litellm"),
     *("anthropic", "moto", "vcrpy", "ddtrace", "pytest-xdist", "pytest-asyncio"),
 )
-"""Packages that we do not need, but whose versions help to explain a problem."""
+"""Packages that the harness does not need. Their versions help to explain a problem."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ENDPOINT_URL*": "clients that no fake answers go there",
@@ -34,7 +36,8 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "*_PROXY": "clients over the loopback need localhost in NO_PROXY",
     "CI": "hypothesis and the harness's own tests look at it",
 }
-"""Globs of environment variables, in upper or lower case, with the reason why each matters. The first match counts."""
+"""Globs for the names of environment variables that matter, with the reasons. The case of letters is ignored, and the
+first glob that matches counts."""
 
 LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
     "signal.setitimer": (
@@ -50,9 +53,8 @@ LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
         "Call.outcome of the loopback server may be complete although the client left before the last bytes",
     ),
 }
-"""Features that some systems lack: for each, whether this system has it, and the consequence if it is missing."""
-
-_TRIED_SYSTEM: Final = "Linux"
+"""Features that some systems lack: a function that returns whether this system has the feature, and the consequence if
+it is missing."""
 
 _SECONDS: Final = 60.0
 
@@ -72,7 +74,7 @@ before = time.process_time()
 for entry in entry_points(group="pytest11"):
     try:
         entry.load()
-    except BaseException:  # reported where it is loaded alone; a plugin may also exit or skip
+    except BaseException:  # `costs` reports it; a plugin may also call sys.exit or pytest.skip
         pass
 spent = time.process_time() - before
 from converse_harness.cli.checkup import look
@@ -81,15 +83,33 @@ look(spent)
 
 
 class Package(NamedTuple):
-    """A package, its version (None if it is not installed), and the versions that we require (`>=1.40`), if any."""
+    """A package. `version` is None if it is not installed. `needed` are the versions that the harness requires, such as
+    `>=1.40`; it is "" for a package that the harness does not need.
+    """
 
     name: str
     version: str | None
     needed: str = ""
 
+    @property
+    def problem(self) -> str:
+        """The reason why the version is wrong, with the remedy; "" if the version is as required."""
+        from packaging.specifiers import SpecifierSet
+
+        if self.version is None:
+            wrong = f"is not installed, and {OWN} needs it"
+        elif not SpecifierSet(self.needed).contains(self.version, prereleases=True):
+            wrong = f"{self.version} is too old for {OWN}"
+        else:
+            return ""
+        return f"{self.name} {wrong}: pip install '{self.name}{self.needed}'"
+
 
 class PluginCost(NamedTuple):
-    """A plugin that pytest loads by itself: its entry point, its package, its ms of CPU or its error while loading."""
+    """A plugin that pytest loads by itself: the name of its entry point, its package with the version, and its cost.
+
+    `ms` is the CPU time of loading in milliseconds, None if loading fails with the message `error`.
+    """
 
     name: str
     package: str
@@ -101,10 +121,21 @@ class PluginCost(NamedTuple):
         """The option of pytest that disables the plugin."""
         return f"-p no:{self.name}"
 
+    @property
+    def problem(self) -> str:
+        """The reason why pytest cannot load the plugin, with the remedy; "" if pytest can load it."""
+        return self.error and (
+            f"pytest cannot load the plugin {self.name} of {self.package}: {plain(self.error)}. Every pytest fails "
+            f"here: mend or remove that package, or leave the plugin out with {self.off}"
+        )
+
 
 class Patched(NamedTuple):
-    """Observations in a process with all plugins: the replaced attributes, who changed some of them, and what is
-    broken.
+    """The observations of `look` in a process that has loaded all plugins of pytest.
+
+    `places` is the number of botocore's attributes that fakes replace. `changed` maps each of them that another package
+    has replaced to this package. `problem` is the reason why a fake cannot answer; "" if it can. `ms` is the CPU time
+    for loading all plugins, in milliseconds.
     """
 
     places: int
@@ -114,7 +145,7 @@ class Patched(NamedTuple):
 
 
 def packages() -> list[Package]:
-    """Return the packages that we need, and those of _NEIGHBOURS that are installed."""
+    """Return the packages that the harness needs, and those of _NEIGHBOURS that are installed."""
     from packaging.requirements import Requirement  # pytest needs this package too
 
     needed = [Requirement(line) for line in requires(OWN) or () if "extra ==" not in line]
@@ -122,30 +153,24 @@ def packages() -> list[Package]:
     return [*found, *(Package(name, its) for name in _NEIGHBOURS if (its := _version(name)))]
 
 
-def too_old(package: Package) -> bool:
-    """Whether a package is older than the required version."""
-    from packaging.specifiers import SpecifierSet
-
-    return package.version is not None and not SpecifierSet(package.needed).contains(package.version, prereleases=True)
-
-
 def tried_pythons() -> list[str]:
     """Return the versions of Python with which this release was tested."""
-    named = (line.removeprefix("Programming Language :: Python :: ") for line in _classifiers())
+    classifiers = metadata(OWN).get_all("Classifier") or []
+    named = (line.removeprefix("Programming Language :: Python :: ") for line in classifiers)
     return [each for each in named if each.startswith("3.")]
 
 
 def system() -> tuple[str, bool, list[str]]:
-    """Return the operating system, whether this release was tested on it, and what does not work on it."""
+    """Return the operating system, whether this release was tested on it, and the features that it lacks."""
     lacking = [f"{name}: {words}" for name, (is_there, words) in LACKING.items() if not is_there()]
-    return f"{platform.system()} {platform.machine()}", platform.system() == _TRIED_SYSTEM, lacking
+    return f"{platform.system()} {platform.machine()}", platform.system() == "Linux", lacking
 
 
 def environment() -> dict[str, str]:
-    """Return the names of the environment variables that matter, with the reasons, but without their values."""
+    """Return the environment variables that matter: names with reasons, in alphabetical order, without values."""
     globs = ENVIRONMENT.items()
-    said = {name: [why for glob, why in globs if fnmatch(name.upper(), glob)] for name in sorted(os.environ)}
-    return {name: reasons[0] for name, reasons in said.items() if reasons}
+    found = {name: [why for glob, why in globs if fnmatch(name.upper(), glob)] for name in sorted(os.environ)}
+    return {name: reasons[0] for name, reasons in found.items() if reasons}
 
 
 def plugins() -> list[EntryPoint]:
@@ -154,10 +179,10 @@ def plugins() -> list[EntryPoint]:
 
 
 def costs(entries: list[EntryPoint]) -> list[PluginCost]:
-    """Measure in a separate process how long each plugin takes to load after pytest itself; the slowest comes first.
+    """Measure how long each plugin takes to load, each in a process of its own, and return the slowest plugin first.
 
-    The time includes compiling, if Python has to compile a plugin. To avoid this, call `patched` first, which loads all
-    plugins.
+    The time for loading pytest itself is not included. The time for compiling is included if Python has not compiled
+    the plugin yet; therefore call `patched` first, which loads all plugins.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         measured = [*pool.map(_cost, entries)]
@@ -171,15 +196,17 @@ def _cost(entry: EntryPoint) -> PluginCost:
 
 
 def patched() -> Patched:
-    """In another process, load all plugins, examine the attributes that we replace in botocore, and let a fake answer a
-    call.
-    """
+    """Run `look` in another process, after all plugins of pytest are loaded there, and return the observations."""
     printed, error = _python(_LOOK)
     return Patched(0, {}, error, 0.0) if error else Patched(*json.loads(printed))
 
 
 def look(spent: float) -> None:
-    """Print the observations as JSON for `patched`, which reads them. This function runs in the other process."""
+    """Examine the attributes that fakes replace, let a fake answer a call, and print the observations as JSON.
+
+    `patched` calls this function in another process, and reads its output as the members of a Patched. `spent` is the
+    CPU time in seconds that the plugins took to load.
+    """
     from importlib import import_module
 
     from converse_harness import TransportError, fake_converse, reply
@@ -200,13 +227,13 @@ def look(spent: float) -> None:
             create_client().converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hi"}]}])
     except TransportError as error:
         problem = str(error)
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
+    except Exception as error:  # noqa: BLE001  (the command reports every error)
         problem = f"a fake does not answer a botocore client: {type(error).__name__}: {error}"
-    print(f"\n{json.dumps([len(places), changed, problem, spent * 1000])}")  # noqa: T201  (a pipe)
+    print(f"\n{json.dumps([len(places), changed, problem, spent * 1000])}")  # noqa: T201  (stdout is a pipe to `patched`)
 
 
 def changed_by(found: Any, module: str) -> str:
-    """Return the package whose code replaced an attribute of this module; "" if the code is the module's own or ours.
+    """Return the package that replaced an attribute of a module; "" if the value is the module's own or the harness's.
 
     >>> import json
     >>> changed_by(json.loads, "json"), changed_by(json.loads, "botocore.session")
@@ -222,7 +249,10 @@ def changed_by(found: Any, module: str) -> str:
 
 
 def _python(program: str, *arguments: str) -> tuple[str, str]:
-    """Run a program in a new Python process; return the last line that it prints, and its error."""
+    """Run a program in a new Python process. Return the last line of its output, and of its error if it fails.
+
+    One of the two is always "".
+    """
     command = [sys.executable, "-c", program, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -237,7 +267,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _classifiers() -> list[str]:
-    return metadata(OWN).get_all("Classifier") or []

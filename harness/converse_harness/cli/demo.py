@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any, Final
 
 from converse_harness import reply
-from converse_harness.cli.terminal import BOLD, DIM, Arguments, Printer
+from converse_harness.cli.terminal import BOLD, DIM, Arguments, say
 from converse_harness.intercept.clients import create_client
 from converse_harness.intercept.in_process import fake_converse
 
@@ -47,8 +46,7 @@ pytest finds the fixture `converse` by itself; `pytest --fixtures` and `pytest -
 
 
 def run(_given: argparse.Namespace) -> int:
-    """Run the tool loop and print every event as it arrives; return the exit code."""
-    say = Printer(sys.stdout).say
+    """Run the tool loop and print every event as it arrives; return the exit code 0."""
     with fake_converse() as fake:
         fake.script(
             reply.tool_use("get_weather", {"city": "Zürich"}).paced(first=0.2, each=0.03),

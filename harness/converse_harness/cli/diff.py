@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, DIM, GREEN, RED, Arguments, Printer, counted, session_in
+from converse_harness.cli.terminal import BOLD, DIM, GREEN, RED, Arguments, counted, say, session_in
 from converse_harness.recordings.compare import Compared, compare, lines_of
 from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.mismatch import summary
 from converse_harness.secrets import mask
 
-_EQUAL: Final = 0
-_DIFFERENT: Final = 1
 _TROUBLE: Final = 2
-"""The three exit codes of the command. argparse also exits with 2, for wrong usage."""
+"""The exit code for a file that cannot be read."""
 
 DESCRIPTION: Final = (
     "Show what differs between two recordings. Exchanges that ask the same belong together, or else those of the same "
@@ -38,24 +35,23 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Compare two files; return the exit code."""
+    """Print how two recordings differ; return the exit code: 0 if they are equal, 1 if they differ."""
     old, new = (session_in(path, _TROUBLE) for path in (given.old, given.new))
     found = compare(old, new, times=given.times, chance=given.bytes)
-    printer = Printer(sys.stdout)
-    _print(found, (given.old, given.new), printer)
+    _print(found, (given.old, given.new))
     if any(not each.equal for each in found):
-        return _DIFFERENT
+        return 1
     left_out = [
         option
         for option, times, chance in (("--times", True, given.bytes), ("--bytes", given.times, True))
         if not all(each.equal for each in compare(old, new, times=times, chance=chance))
     ]
     if left_out:
-        printer.say(f"They differ in what {' and '.join(left_out)} would compare.", DIM)
-    return _EQUAL
+        say(f"They differ in what {' and '.join(left_out)} would compare.", DIM)
+    return 0
 
 
-def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer) -> None:
+def _print(found: Sequence[Compared], paths: tuple[Path, Path]) -> None:
     for each in found:
         if each.equal:
             continue
@@ -63,12 +59,12 @@ def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer
         sign, _, exchange = there[0]
         title = f"{'  '.join(f'{path}:{one.at}' for _, path, one in there)}  {mask(summary(asked_in(exchange)))}"
         if len(there) == 1:
-            printer.say(f"{sign} {title}", RED if sign == "-" else GREEN)
+            say(f"{sign} {title}", RED if sign == "-" else GREEN)
         else:
-            printer.say(title, BOLD)
+            say(title, BOLD)
             for line in (line for difference in each.found for line in lines_of(difference)):
-                printer.say(f"  {line}", RED if line.startswith("-") else GREEN)
-        printer.say()
+                say(f"  {line}", RED if line.startswith("-") else GREEN)
+        say()
     counts = {
         "equal": sum(each.equal for each in found),
         "different": sum(bool(each.found) for each in found),
@@ -76,4 +72,4 @@ def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer
         "only in the second": sum(each.old is None for each in found),
     }
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    printer.say(f"{counted(len(found), 'exchange')}{': ' * bool(said)}{said}")
+    say(f"{counted(len(found), 'exchange')}{': ' * bool(said)}{said}")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, Printer
-
-_NOTHING_FOUND: Final = 2
+from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say, styled
 
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
 _COMMENT: Final = re.compile(r"<!--.*-->")
-"""Matches a comment line of a page. Such lines are not printed: they are instructions for the tests, for example to run
-an example or to rewrite a table."""
+"""Matches a line of a page that is a comment: an instruction for our tests, for example to run an example. Such a line
+is not printed."""
 
 
 class Heading(NamedTuple):
@@ -49,38 +47,38 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the requested page or section, or the places that explain a name; return the exit code 0.
+    """Print the requested page or section, or the sections that explain a name; return the exit code 0.
 
     Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
     """
-    printer = Printer(sys.stdout)
     if given.page is None:
         names = page_names()
         width = max(map(len, names))
         for name in names:
-            printer.say(f"{printer.styled(f'{name:<{width}}', BOLD)}  {headings(read_page(name))[0].text}")
+            say(f"{styled(f'{name:<{width}}', BOLD)}  {headings(read_page(name))[0].text}")
         return 0
     page, _, section = given.page.partition("#")
-    if page and page not in page_names() and not (section or given.section):
+    section = given.section or section
+    if page and page not in page_names() and not section:
         found = places_of(page) or sections_with(page)
         for place, line in found:
-            printer.say(f"{printer.styled(f'converse-harness docs {place}', BOLD)}\n{line}\n")
+            say(f"{styled(f'converse-harness docs {place}', BOLD)}\n{line}\n")
         if found:
             return 0
     try:
         lines = read_page(page)
-        shown = section_of(page, lines, given.section or section) if given.section or section else lines
+        shown = section_of(page, lines, section) if section else lines
     except LookupError as error:
-        raise CommandFailed(error.args[0], _NOTHING_FOUND) from error
+        raise CommandFailed(error.args[0], code=2) from error
     bold = {heading.line for heading in headings(shown)}
     for number, line in enumerate(shown):
         if not _COMMENT.fullmatch(line):
-            printer.say(line, BOLD if number in bold else "")
+            say(line, BOLD if number in bold else "")
     return 0
 
 
 def page_names() -> list[str]:
-    """The names of all pages: their paths without the suffix, `scripting` or `matrix/boto3` for instance."""
+    """Return the names of all pages: their paths without suffix, for instance `scripting` or `matrix/boto3`."""
     folder = _folder()
     return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.md"))
 
@@ -97,23 +95,14 @@ def places_of(name: str) -> list[tuple[str, str]]:
     """Return where the pages explain a name: headings, and rows of tables with the name in the first cell.
 
     Each place is a section as `page#slug`, with the line of the heading or row. A row must contain the whole name as
-    code; a heading must contain a word that begins with the name. The matrix pages are left out, because their tables
-    contain test results.
+    code; a heading must contain a word that begins with the name.
     """
+    word = re.compile(rf"\b{re.escape(name)}", re.IGNORECASE)
     row = re.compile(rf"\| [^|]*`(?:[\w.]*\.)?{re.escape(name)}\b[^|]*\|.*", re.IGNORECASE)
     places: list[tuple[str, str]] = []
-    for page in page_names():
-        if page.partition("/")[0] == "matrix":
-            continue
-        lines = read_page(page)
-        found = headings(lines)
-        for heading in found[1:]:
-            if re.search(rf"\b{re.escape(name)}", heading.text, re.IGNORECASE):
-                places.append((f"{page}#{heading.slug}", lines[heading.line]))  # noqa: PERF401 - as the loop below
-        for number, line in enumerate(lines):
-            if row.match(line):
-                section = [each for each in found if each.line < number][-1]
-                places.append((f"{page}#{section.slug}", line))
+    for page, lines, found in _searched():
+        places += ((f"{page}#{each.slug}", lines[each.line]) for each in found[1:] if word.search(each.text))
+        places += ((_place(page, found, number), line) for number, line in enumerate(lines) if row.match(line))
     return places
 
 
@@ -121,20 +110,28 @@ def sections_with(word: str) -> list[tuple[str, str]]:
     """Return the sections whose own lines contain a word, as pairs of `page#slug` and the first such line."""
     wanted = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
     places: dict[str, str] = {}
-    for page in page_names():
-        if page.partition("/")[0] == "matrix":
-            continue
-        lines = read_page(page)
-        found = headings(lines)
+    for page, lines, found in _searched():
         for number, line in enumerate(lines):
             if wanted.search(line):
-                section = [each for each in found if each.line <= number][-1]
-                places.setdefault(f"{page}#{section.slug}", line)
+                places.setdefault(_place(page, found, number), line)
     return [*places.items()]
 
 
+def _searched() -> Iterator[tuple[str, list[str], list[Heading]]]:
+    """Yield the name, lines and headings of each page except the matrix pages, whose tables contain test results."""
+    for page in page_names():
+        if not page.startswith("matrix/"):
+            lines = read_page(page)
+            yield page, lines, headings(lines)
+
+
+def _place(page: str, found: list[Heading], number: int) -> str:
+    """Return the section of a line as `page#slug`; `found` are the headings of the page."""
+    return f"{page}#{[each for each in found if each.line <= number][-1].slug}"
+
+
 def section_of(page: str, lines: list[str], slug: str) -> list[str]:
-    """Return the lines of one section, with its subsections.
+    """Return the lines of a page's section, with those of its subsections; `slug` is the anchor of its heading.
 
     Raises LookupError for an unknown section; the message lists the page's sections.
     """
@@ -148,7 +145,7 @@ def section_of(page: str, lines: list[str], slug: str) -> list[str]:
 
 
 def headings(lines: list[str]) -> list[Heading]:
-    """The headings of a page, in their order; lines of fenced code blocks are not headings."""
+    """Return the headings of a page in their order. Lines inside fenced code blocks are not headings."""
     found: list[Heading] = []
     fenced = False
     for number, line in enumerate(lines):
@@ -160,10 +157,9 @@ def headings(lines: list[str]) -> list[Heading]:
 
 
 def _folder() -> Path:
-    """The folder of the pages: in the installed package, or in the repository if the install is editable."""
+    """Return the folder of the pages. It is in the installed package, or in the repository for an editable install."""
     package = Path(__file__).resolve().parents[1]
-    installed = package / "docs"
-    return installed if installed.is_dir() else package.parents[1] / "docs"
+    return next(folder for folder in (package / "docs", package.parents[1] / "docs") if folder.is_dir())
 
 
 def _hint(name: str, known: list[str]) -> str:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import platform
 import textwrap
 import threading
 from importlib.metadata import version
 from typing import Any, Final
 
 from converse_harness.cli import checkup
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, counted, plain
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, complain, counted, plain, say
 
 DESCRIPTION: Final = (
     "Print what somebody needs who is to find out why something does not work here: versions, the plugins that pytest "
@@ -28,21 +28,21 @@ _WIDTH: Final = 110
 _MARGIN: Final = 13
 _GLUE: Final = "\N{NO-BREAK SPACE}"
 _PATIENCE: Final = 2.0
-"""After this number of seconds, the command prints which step is slow."""
+"""If the plugins take more seconds than this to load, the command prints that it is loading them."""
 
 
 def run(given: argparse.Namespace) -> int:
-    """Examine the environment and print the findings; return the exit code 1 if something is broken."""
+    """Examine the environment and print the findings; return the exit code: 1 if something is broken, otherwise 0."""
     seen = _look()
     if given.json:
-        Printer(sys.stdout).say(json.dumps(seen, indent=2))
+        say(json.dumps(seen, indent=2))
     else:
         _print(seen)
-    return 1 if seen["problems"] else 0
+    return int(bool(seen["problems"]))
 
 
 def _look() -> dict[str, Any]:
-    """Return all findings, in the form in which `--json` prints them."""
+    """Examine the environment, and return the JSON object that `--json` prints."""
     entries = checkup.plugins()
     words = f"loading {counted(len(entries), 'pytest plugin')}, each in a process of its own ..."
     waiting = threading.Timer(_PATIENCE, complain, ("doctor", words))
@@ -53,37 +53,19 @@ def _look() -> dict[str, Any]:
     finally:
         waiting.cancel()
     packages = checkup.packages()
-    python = sys.version.partition(" ")[0]
     system, is_tried, lacking = checkup.system()
-    own = checkup.OWN
-    problems = [
-        *(
-            f"{each.name} is not installed, and {own} needs it: pip install '{each.name}{each.needed}'"
-            for each in packages
-            if each.version is None
-        ),
-        *(
-            f"{each.name} {each.version} is too old for {own}: pip install '{each.name}{each.needed}'"
-            for each in packages
-            if checkup.too_old(each)
-        ),
-        *(
-            f"pytest cannot load the plugin {each.name} of {each.package}: {plain(each.error)}. Every pytest fails "
-            f"here: mend or remove that package, or leave the plugin out with {each.off}"
-            for each in costs
-            if each.error
-        ),
-    ]
+    problems = [each.problem for each in packages if each.problem]
+    problems += [each.problem for each in costs if each.problem]
     if checkup.OWN_PLUGIN not in {each.name for each in entries}:
         problems.append(
-            f"pytest does not find the plugin of {own} in this environment: install it with the pip of this Python, "
-            "`python -m pip install ...`"
+            "pytest does not find the plugin of converse-harness in this environment: install it with the pip of this "
+            "Python, `python -m pip install ...`"
         )
     if patched.problem:
         problems.append(plain(patched.problem))
     return {
-        "converse-harness": version(own),
-        "python": {"version": python, "tried": checkup.tried_pythons()},
+        "converse-harness": version(checkup.OWN),
+        "python": {"version": platform.python_version(), "tried": checkup.tried_pythons()},
         "system": {"name": system, "tried": is_tried, "lacks": lacking},
         "packages": [each._asdict() for each in packages],
         "plugins": [{**each._asdict(), "off": each.off} for each in costs],
@@ -95,7 +77,6 @@ def _look() -> dict[str, Any]:
 
 
 def _print(seen: dict[str, Any]) -> None:
-    say = Printer(sys.stdout).say
     python, system = seen["python"], seen["system"]
     known = python["tried"]
     tried = "tried" if python["version"].rpartition(".")[0] in known else f"not tried; {', '.join(known)} are"
@@ -104,17 +85,16 @@ def _print(seen: dict[str, Any]) -> None:
         f"({'tried' if system['tried'] else 'not tried'})",
         BOLD,
     )
-    packages = (f"{each['name']}{_GLUE}{each['version'] or 'MISSING'}" for each in seen["packages"])
-    _row("packages", "  ".join(packages))
+    _row("packages", "  ".join(f"{each['name']}{_GLUE}{each['version'] or 'MISSING'}" for each in seen["packages"]))
     _row("plugins", "what pytest loads at its start, in milliseconds of CPU on this machine, and how to leave it out:")
     width = max((len(each["package"]) for each in seen["plugins"]), default=0)
     for each in seen["plugins"]:
         ms = "fails" if each["ms"] is None else f"{each['ms']:,.0f}"
         say(f"{'':{_MARGIN}}{ms:>6}  {each['package']:{width}}  {each['off']}", RED if each["error"] else "")
     say(f"{'':{_MARGIN}}{seen['plugins_together_ms']:6,.0f}  all together, as they share what they import", DIM)
-    patched = seen["patched"]
-    others = "; ".join(f"{place} was changed by {who}" for place, who in patched["changed_by_others"].items())
-    _row("botocore", f"{patched['places']} places that a fake replaces: {others or 'nobody else changed them'}")
+    places, changed = seen["patched"].values()
+    others = "; ".join(f"{place} was changed by {who}" for place, who in changed.items())
+    _row("botocore", f"{places} places that a fake replaces: {others or 'nobody else changed them'}")
     names = ", ".join(seen["environment"])
     _row("environment", f"set: {names}" if names else "nothing set that matters")
     for each in system["lacks"]:
@@ -122,13 +102,12 @@ def _print(seen: dict[str, Any]) -> None:
     problems = seen["problems"]
     say()
     for each in problems:
-        for line in textwrap.wrap(each, _WIDTH, initial_indent="- ", subsequent_indent="  "):
-            say(line, RED)
+        say(textwrap.fill(each, _WIDTH, initial_indent="- ", subsequent_indent="  "), RED)
     say(f"{counted(len(problems), 'problem')}." if problems else "Nothing is broken: a fake answers botocore here.")
 
 
 def _row(name: str, text: str) -> None:
-    """Print a named row, wrapped over several lines if necessary."""
+    """Print a text with the row's name before its first line; a long text is wrapped."""
     first, rest = f"{name:{_MARGIN}}", " " * _MARGIN
-    for line in textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False):
-        Printer(sys.stdout).say(line.replace(_GLUE, " "))
+    lines = textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    say(lines.replace(_GLUE, " "))

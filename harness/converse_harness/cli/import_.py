@@ -9,19 +9,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO, get_args
+from typing import Final, NamedTuple, get_args
 
 from converse_harness.cli.terminal import (
     REDACT,
     REDACT_ADVICE,
     Arguments,
-    Printer,
     UsageFailed,
     complain,
     counted,
     redaction_of,
+    say,
 )
 from converse_harness.errors import ConverseHarnessError, SecretFound
 from converse_harness.intercept.hosts import is_bedrock_host
@@ -30,15 +31,16 @@ from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts,
 from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
-"""Matches the suffix of a cassette's file name; files with other suffixes in a folder are skipped.
+"""Matches the suffix of a cassette's file name, which `.jsonl` replaces in the name of the recording.
 
-The recording has the name of the cassette, with the suffix `.jsonl`.
+Files of a folder that have other suffixes are not imported.
 """
 
 _PATIENCE: Final = 2.0
-"""The progress of an import is shown after this number of seconds."""
+"""If an import takes more seconds than this, its progress is shown."""
 
 _SHOWN_HOSTS: Final = 5
+"""The maximum number of ignored hosts that the summary lists."""
 
 
 def _host(text: str) -> str:
@@ -79,34 +81,27 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Import the cassettes; return the exit code.
 
-    The code is 1 if nothing was imported, an import failed or a body is not JSON, otherwise 0.
+    The code is 1 if nothing was imported, if an import failed or if a body is not JSON; otherwise it is 0.
     """
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
-    printer = Printer(sys.stdout)
-    progress = _Progress(sys.stderr, len(jobs))
-    for job in jobs:
-        progress.step()
-        lines, problem = work.one(job)
-        if lines or problem:
-            progress.clear()
+    for lines, problem in _results(work, jobs):
         for line in problem.splitlines():
             complain("import", line)
         for line in lines:
-            printer.say(line)
-    progress.clear()
+            say(line)
     for line in work.no_json:
         complain("import", line)
     for line in work.summary():
-        printer.say(line)
+        say(line)
     return 1 if work.refused or work.verdicts["not equal"] or work.no_json or not work.verdicts else 0
 
 
 class _Job(NamedTuple):
-    """A cassette to import (`source`) and the path of its recording (`target`).
+    """A cassette to import (`source`), and the path of the recording to write (`target`).
 
-    `named` is true if the command line names the file, false if it names a folder with the file.
+    `named` is true if the cassette is an argument of the command, false if it was found in a folder.
     """
 
     source: Path
@@ -119,44 +114,37 @@ def _jobs(paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
     if one_file and (len(paths) > 1 or paths[0].is_dir()):
         raise UsageFailed(f"import: {output} is one recording; for several cassettes -o is a folder")
     for path in paths:
+        found = [path]
         if path.is_dir():
             found = sorted(each for each in path.rglob("*") if _CASSETTES.search(each.name) and each.is_file())
             if not found:
                 raise UsageFailed(
                     f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz"
                 )
-            for each in found:
-                folder = each.parent if output is None else output / each.parent.relative_to(path)
-                yield _Job(each, folder / _recording_name(each), named=False)
-        elif path.exists():
-            if _is_recording(path):
-                raise UsageFailed(f"import: {path} is a recording already; converse-harness show {path} prints it")
-            folder = path.parent if output is None else output
-            yield _Job(path, output if one_file and output else folder / _recording_name(path), named=True)
-        else:
+        elif not path.exists():
             raise UsageFailed(f"import: there is no {path}")
+        elif _is_recording(path):
+            raise UsageFailed(f"import: {path} is a recording already; converse-harness show {path} prints it")
+        for each in found:
+            below = Path() if each is path else each.parent.relative_to(path)
+            folder = each.parent if output is None else output / below
+            target = output if one_file and output else folder / f"{_CASSETTES.sub('', each.name)}.jsonl"
+            yield _Job(each, target, named=each is path)
 
 
 def _is_recording(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.readline(1000).startswith(b'{"format": "converse-recording"')
-    except OSError:
-        return False
-
-
-def _recording_name(cassette: Path) -> str:
-    return f"{_CASSETTES.sub('', cassette.name)}.jsonl"
+    with suppress(OSError), path.open("rb") as file:
+        return file.readline(1000).startswith(b'{"format": "converse-recording"')
+    return False
 
 
 @dataclass(slots=True)
 class _Import:
     """One run of the command: its options and its counters.
 
-    `written` maps each written recording to its cassette. The other members are counters: `verdicts` counts the
-    imported exchanges by verdict, `alone` counts the ignored interactions by host, `others` counts the files of other
-    tools by tool, `without` counts the files without calls to Bedrock, and `refused` counts the failed imports.
-    `no_json` describes the bodies that are not JSON.
+    `written` maps each written recording to its cassette. `verdicts` counts the imported exchanges by verdict, `alone`
+    the ignored interactions by host, `others` the files of other tools by tool, `without` the files without calls to
+    Bedrock, and `refused` the failed imports. `no_json` has a text for each body that is not JSON.
     """
 
     hosts: Hosts
@@ -171,22 +159,25 @@ class _Import:
     no_json: list[str] = field(default_factory=list[str])
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
-        """Import a cassette; return the lines to print, and the reason if the import failed."""
+        """Import a cassette. Return the lines to print, and the reason why the import failed; "" if it did not fail."""
         try:
             return self._imported(job), ""
-        except (CannotImport, CannotImportAll) as error:
-            problem = str(error)
-        except SecretFound as error:
-            problem = f"{job.source}: {error}\n{REDACT_ADVICE}"
-        except ConverseHarnessError as error:  # the recording made from the cassette is invalid
-            problem = f"{job.source}: {error}"
         except OSError as error:
             problem = f"{error.filename or job.source}: {error.strerror or error}."
+        except ConverseHarnessError as error:
+            is_named = isinstance(error, CannotImport | CannotImportAll)  # their messages begin with the path
+            problem = f"{'' if is_named else f'{job.source}: '}{error}"
+            if isinstance(error, SecretFound):
+                problem += f"\n{REDACT_ADVICE}"
         self.refused += 1
         return (), problem
 
     def _imported(self, job: _Job) -> list[str]:
-        self._check(job)
+        if other := self.written.get(job.target):
+            problem = f"it would become {job.target}, which {other} became just now."
+            raise CannotImport(job.source, 1, problem, "Rename one of them, or import them into different folders.")
+        if job.target.exists() and not self.force:
+            raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
         try:
             imported = import_cassette(job.source, job.target, self.hosts, self.redaction)
         except NoCassette as error:
@@ -208,22 +199,10 @@ class _Import:
         alone = f"; {sum(imported.alone.values())} left alone" if imported.alone else ""
         return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
 
-    def _check(self, job: _Job) -> None:
-        """Raise CannotImport if this run has already written the recording, or if the recording exists and `force` is
-        false.
-        """
-        other = self.written.get(job.target)
-        if other is not None:
-            problem = f"it would become {job.target}, which {other} became just now."
-            raise CannotImport(job.source, 1, problem, "Rename one of them, or import them into different folders.")
-        if job.target.exists() and not self.force:
-            raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
-
     def summary(self) -> Iterator[str]:
-        """The lines about the whole run, printed at its end."""
+        """Yield the lines about the whole run that are printed at its end."""
         exchanges, made = counted(self.verdicts.total(), "exchange"), counted(len(self.written), "recording")
-        details = _details(self.verdicts)
-        yield f"{exchanges} in {made}{': ' if details else ''}{details}."
+        yield f"{exchanges} in {made}{': ' * bool(self.verdicts)}{_details(self.verdicts)}."
         if self.verdicts["re-serialised"]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
         for tool, count in self.others.most_common():
@@ -232,9 +211,9 @@ class _Import:
             yield f"Nothing of Bedrock in {counted(self.without, 'file')}."
         if self.alone:
             hosts = [f"{count} to {host}" for host, count in self.alone.most_common(_SHOWN_HOSTS)]
-            more = len(self.alone) - len(hosts)
-            listed = ", ".join([*hosts, *([f"{counted(more, 'more host')}"] if more else [])])
-            yield f"{counted(self.alone.total(), 'interaction')} left alone: {listed}."
+            if more := len(self.alone) - len(hosts):
+                hosts.append(counted(more, "more host"))
+            yield f"{counted(self.alone.total(), 'interaction')} left alone: {', '.join(hosts)}."
             if not self.verdicts:
                 example = shlex.quote(self.alone.most_common(1)[0][0])
                 yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"
@@ -249,25 +228,17 @@ def _details(verdicts: Counter[ImportVerdict]) -> str:
     return ", ".join(f"{verdicts[each]} {each}" for each in get_args(ImportVerdict) if verdicts[each])
 
 
-@dataclass(slots=True)
-class _Progress:
-    """Shows the progress of a slow import if `out` is a terminal."""
+def _results(work: _Import, jobs: Sequence[_Job]) -> Iterator[tuple[Sequence[str], str]]:
+    """Import each cassette, and yield the result of `_Import.one`.
 
-    out: TextIO
-    total: int
-    done: int = 0
-    shown: bool = False
-    started: float = field(default_factory=time.monotonic)
-
-    def step(self) -> None:
-        """Count one more cassette, and show the progress if the import is slow."""
-        self.done += 1
-        if self.out.isatty() and time.monotonic() - self.started > _PATIENCE:
-            print(f"\r{self.done} of {self.total} cassettes", end="", file=self.out, flush=True)
-            self.shown = True
-
-    def clear(self) -> None:
-        """Erase the progress line before another line is printed."""
-        if self.shown:
-            print("\r\033[K", end="", file=self.out, flush=True)
-            self.shown = False
+    During a slow import, a terminal at stderr shows the number of the current cassette.
+    """
+    started, out = time.monotonic(), sys.stderr
+    for number, job in enumerate(jobs, 1):
+        is_shown = out.isatty() and time.monotonic() - started > _PATIENCE
+        if is_shown:
+            print(f"\r{number} of {len(jobs)} cassettes", end="", file=out, flush=True)
+        result = work.one(job)
+        if is_shown:
+            print("\r\033[K", end="", file=out, flush=True)
+        yield result

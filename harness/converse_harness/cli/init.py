@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, Printer
+from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {"vitest": ("converse.ts", "converse-api.d.ts")}
-"""The files for each kind of project. They are in the folder beside this module that has the name of the kind."""
+"""The files for each kind of tests. They are in a folder beside this module, which has the name of the kind."""
 
 _NEXT: Final[Mapping[str, str]] = {
     "vitest": """\
@@ -32,7 +31,7 @@ In a test, with the path from there:
 
 More: converse-harness docs javascript""",
 }
-"""The text that is printed after the files are written."""
+"""For each kind of tests: the text that is printed after the files are written."""
 
 DESCRIPTION: Final = (
     "Write the files by which tests in another language use the fake. `vitest` is for TypeScript with vitest or "
@@ -71,9 +70,8 @@ def run(given: argparse.Namespace) -> int:
             path.write_bytes(source.read_bytes())
     except OSError as error:
         raise CommandFailed(f"{error.filename or given.dir} cannot be written: {error.strerror or error}") from error
-    printer = Printer(sys.stdout)
-    printer.say(f"Wrote {' and '.join(map(str, paths))}.", BOLD)
-    printer.say()
+    say(f"Wrote {' and '.join(map(str, paths))}.", BOLD)
+    say()
     first = next(iter(paths)).as_posix()
-    printer.say(_NEXT[given.kind].format(first=first if given.dir.is_absolute() else f"./{first}"))
+    say(_NEXT[given.kind].format(first=first if given.dir.is_absolute() else f"./{first}"))
     return 0

@@ -6,6 +6,8 @@ import os
 import shlex
 import sys
 import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
@@ -15,29 +17,26 @@ from converse_harness.cases import Case
 from converse_harness.cli.terminal import counted
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Script
-from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.errors import ReplyError
 from converse_harness.recordings.play import recording
-from converse_harness.reply.improvised import improvised
 from converse_harness.reply.reply import Reply
 
 _EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
 
 
 class CannotServe(ReplyError):
-    """Raised if a file or a case cannot be served; the message contains the place and the reason."""
+    """Raised if a Python file or a case cannot be served; the message contains the place and the reason."""
 
 
 def load_case(case: Case) -> Script:
-    """Return a script that answers calls with the case's replies in order. After the last reply, the first one follows.
+    """Return a script that answers calls with the case's replies in order, again and again from the first reply.
 
     Raises CannotServe if a server cannot send one of the replies.
     """
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
-    try:
+    with _naming(f"the case {case.name} cannot be served"):
         for reply in replies:
             reply.check_sendable("server")
-    except ReplyError as error:
-        raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
     in_turn = cycle(replies)
 
     def next_of_the_case(call: Call) -> Reply:
@@ -48,33 +47,28 @@ def load_case(case: Case) -> Script:
     return script
 
 
-def improvising(script: Script) -> Script:
-    """Make a script answer with improvised replies if it has no other reply; return the same script."""
-    script.fallback.add([improvised()], endless=True)
-    return script
+@contextmanager
+def _naming(place: str) -> Generator[None]:
+    """During a `with` block, raise CannotServe in place of a ReplyError; its message begins with the place."""
+    try:
+        yield
+    except ReplyError as error:
+        raise CannotServe(f"{place}: {error}") from error
 
 
 def load(path: Path, **played: Any) -> Script:
-    """Return the script of a recording, or run a Python file and return its script. Raises CannotServe.
+    """Return the script of a recording, or run a Python file and return its script.
 
-    The file defines `script`, `always` (a reply or function for all calls that no other reply answers), or both.
-
-    `played` contains the options `match`, `pace` and `ignore` of a recording, with the values that the marker
-    `converse_recording` takes.
+    The Python file defines `script`, `always` (a reply or function for all calls that no other reply answers), or both.
+    `played` contains the options `match`, `pace` and `ignore` for a recording, with the values that the marker
+    `converse_recording` takes. Raises CannotServe for a Python file, and DamagedData or ReplyError for a recording.
     """
     loaded = Script()
     if path.suffix == ".jsonl":
-        try:
-            session = recording(path, **played).check()
-            loaded.add([replace(session, again=f"converse-harness record {shlex.quote(str(path))}")])
-        except (DamagedData, ReplyError) as error:
-            raise CannotServe(str(error)) from error
+        session = recording(path, **played).check()
+        loaded.add([replace(session, again=f"converse-harness record {shlex.quote(str(path))}")])
         return loaded
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
-    namespace = _run(path, source)
+    namespace = _run(path)
     always = namespace.get("always")
     script = namespace.get("script", None if always is None else [])
     if isinstance(script, Script):
@@ -85,19 +79,20 @@ def load(path: Path, **played: Any) -> Script:
         came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
         raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {_EXAMPLE}")
     for index, responder in enumerate(cast("list[object]", script)):
-        try:
+        with _naming(f"{path}: script[{index}]"):
             loaded.add([responder])
-        except ReplyError as error:
-            raise CannotServe(f"{path}: script[{index}]: {error}") from error
-    try:
-        if always is not None:
+    if always is not None:
+        with _naming(f"{path}: always"):
             loaded.fallback.add([always], endless=True)
-    except ReplyError as error:
-        raise CannotServe(f"{path}: always: {error}") from error
     return loaded
 
 
-def _run(path: Path, source: bytes) -> dict[str, Any]:
+def _run(path: Path) -> dict[str, Any]:
+    """Execute a Python file and return its globals. Raises CannotServe."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
     namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
     folder = str(path.resolve().parent)
     if folder not in sys.path:
@@ -105,7 +100,7 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
-        # Of the lines of the user's own file in the traceback, the message contains the innermost one.
+        # The message names the innermost line of the traceback that is in the user's own file.
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         message = str(error)
         if isinstance(error, SyntaxError):
@@ -117,9 +112,9 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
 
 
 def counted_in(script: Script) -> str:
-    """Describe a script by its numbers of replies, recordings and exchanges."""
+    """Return a text such as `1 script (2 replies) and 1 recording (3 exchanges)` that describes a script."""
     exchanges = sum(len(queue.slots) for queue in script.recordings)
-    replies = sum(1 for _ in script.slots()) - exchanges
+    replies = len([*script.slots()]) - exchanges
     parts: list[str] = []
     if replies or not script.recordings:
         parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
@@ -130,7 +125,7 @@ def counted_in(script: Script) -> str:
 
 @dataclass(slots=True)
 class Watcher:
-    """Detects changes of a file by its modification time, size and inode."""
+    """Detects changes of a file. `seen` has the file's modification time, size and inode at the last check."""
 
     path: Path
     seen: tuple[int, ...] = ()
@@ -139,7 +134,7 @@ class Watcher:
         self.changed()
 
     def changed(self) -> bool:
-        """Return whether the file exists and has changed since the previous call of this method."""
+        """Whether the file exists and has changed since the previous call of this method."""
         try:
             status = os.stat(self.path)
         except OSError:

@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import Arguments, CommandFailed, Printer, UsageFailed, complain, session_in
+from converse_harness.cli.terminal import Arguments, CommandFailed, UsageFailed, complain, say, session_in
 from converse_harness.recordings.edits import CannotEdit, line_length, read_source, with_test
 from converse_harness.recordings.script_source import function_source, name_of_test, script_source
 from converse_harness.recordings.write import write
-
-_TROUBLE: Final = 1
 
 DESCRIPTION: Final = (
     "Write a recording as a test: converse.script(...) with the shortest replies that send the same answers, and a "
@@ -50,26 +48,23 @@ def run(given: argparse.Namespace) -> int:
     name = given.name or name_of_test(given.file)
     if not (name.isidentifier() and name.startswith("test")):
         raise UsageFailed(f"new-test --name {name}: the name of a test begins with test and is a Python identifier.")
-    session = session_in(given.file, _TROUBLE)
+    session = session_in(given.file)
     width = line_length(target or Path.cwd() / "test.py")
     script = script_source(session.exchanges, short=given.short, width=width)
     if not script.text:
         why = "\n".join(script.left_out) or "it has no exchange with Converse or ConverseStream."
-        raise CommandFailed(f"{given.file}: {why}", _TROUBLE)
+        raise CommandFailed(f"{given.file}: {why}")
     test = function_source(session.exchanges, script, name, width)
     try:
         before = read_source(given.into) if given.into else f'"""Replies of {given.file.name}."""\n'
         whole = with_test(before, test, name, script.names)
     except CannotEdit as error:
-        raise CommandFailed(f"{given.into}: {error}", _TROUBLE) from error
-    except OSError as error:
-        raise CommandFailed(f"{given.into}: {error.strerror or error}", _TROUBLE) from error
-    printer = Printer(sys.stdout)
+        raise CommandFailed(f"{given.into}: {error}") from error
     if target is None:
-        printer.out.write(whole)
+        sys.stdout.write(whole)
     else:
         write(target, whole)
-        printer.say(f"{given.file} -> {target}::{name}: {script.replies} repl{'y' if script.replies == 1 else 'ies'}")
+        say(f"{given.file} -> {target}::{name}: {script.replies} repl{'y' if script.replies == 1 else 'ies'}")
     for each in script.left_out:
         complain("new-test", f"left out {each}")
     return 1 if script.left_out else 0

@@ -9,12 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, Printer, UsageFailed, counted
-from converse_harness.errors import DamagedData
+from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, counted, say
 from converse_harness.recordings.pruning import named_in_sources, remove_exchanges, remove_recording, usual_path
 from converse_harness.recordings.use import Use, read_use
 
@@ -49,18 +47,7 @@ ARGUMENTS: Final[Arguments] = {
 
 _SHOWN: Final = 5
 _STDERR: Final = 2
-"""The file descriptor to which pytest prints, so that this command's own output contains only the list."""
-
-
-@dataclass
-class _Plan:
-    """The planned removals: whole files, and for other files the lines of calls. `kept` maps files that stay to the
-    reason.
-    """
-
-    files: list[Path] = field(default_factory=list[Path])
-    lines: dict[Path, Sequence[int]] = field(default_factory=dict[Path, Sequence[int]])
-    kept: dict[Path, str] = field(default_factory=dict[Path, str])
+"""The file descriptor to which pytest prints, so that the standard output has only the list of recordings."""
 
 
 def run(given: argparse.Namespace) -> int:
@@ -76,36 +63,33 @@ def run(given: argparse.Namespace) -> int:
     within = Path(os.path.realpath(given.folder or use.folder))
     if not within.is_relative_to(os.path.realpath(use.folder)):
         raise UsageFailed(f"prune {given.folder}: the tests' recordings are in {use.folder}; prune removes no others.")
-    plan = _plan(use, within)
-    printer = Printer(sys.stdout)
-    for path, why in plan.kept.items():
-        printer.say(f"kept    {_shown(path)}: {why}")
-    for path in plan.files:
-        printer.say(f"unused  {_shown(path)}")
-    for path, lines in plan.lines.items():
+    unused, unplayed, kept = _plan(use, within)
+    for path, why in kept.items():
+        say(f"kept    {_shown(path)}: {why}")
+    for path in unused:
+        say(f"unused  {_shown(path)}")
+    for path, lines in unplayed.items():
         places = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
-        printer.say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
-    if not plan.files and not plan.lines:
-        printer.say("Nothing to remove.")
+        say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
+    counts = {"recording": len(unused), "exchange": sum(map(len, unplayed.values()))}
+    what = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
+    if not what:
+        say("Nothing to remove.")
         return 0
-    exchanges = sum(map(len, plan.lines.values()))
-    what = " and ".join(
-        counted(count, noun) for count, noun in ((len(plan.files), "recording"), (exchanges, "exchange")) if count
-    )
     if given.dry_run or not (given.yes or _agrees(what)):
-        printer.say(f"Nothing was removed; --yes removes {what}.")
+        say(f"Nothing was removed; --yes removes {what}.")
         return 0
     try:
-        for path in plan.files:
+        for path in unused:
             remove_recording(path, use.folder)
-        for path, lines in plan.lines.items():
+        for path, lines in unplayed.items():
             remove_exchanges(path, lines)
     except OSError as error:
         raise CommandFailed(
             f"{error.filename}: {error.strerror or error}; what stands before it in the list above was removed. Mend "
             "this, and run the command again."
         ) from error
-    printer.say(f"Removed {what}.")
+    say(f"Removed {what}.")
     return 0
 
 
@@ -113,32 +97,23 @@ def _use(given: argparse.Namespace) -> Use:
     if given.used is not None:
         if given.pytest:
             raise UsageFailed("prune: --used reads what a run wrote, and --pytest is for a new run; give one of them.")
-        return _read(given.used)
+        return read_use(given.used)
     with tempfile.TemporaryDirectory(prefix="converse-prune-") as folder:
         path = Path(folder, "used.json")
         command = [sys.executable, "-m", "pytest", "--converse-record=none", f"--converse-used={path}"]
-        command += shlex.split(given.pytest)
-        Printer(sys.stderr).say(f"$ {shlex.join(['pytest', *command[3:4], *shlex.split(given.pytest)])}", DIM)
-        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=_STDERR, check=False).returncode
+        own = shlex.split(given.pytest)
+        say(f"$ {shlex.join(['pytest', command[3], *own])}", DIM, sys.stderr)
+        code = subprocess.run([*command, *own], stdin=subprocess.DEVNULL, stdout=_STDERR, check=False).returncode
         if not path.exists():
             raise CommandFailed(
                 f"pytest ended with {code} and did not write what the tests use; nothing is removed. Is there a folder "
                 "of recordings (the ini setting converse_recordings), and does `pytest` pass here?"
             )
-        return _read(path)
-
-
-def _read(path: Path) -> Use:
-    try:
         return read_use(path)
-    except DamagedData as error:
-        raise CommandFailed(str(error)) from error
-    except OSError as error:
-        raise CommandFailed(f"{path}: {error.strerror or error}") from error
 
 
 def _check(use: Use, *, despite_skips: bool) -> None:
-    """Raise CommandFailed if the run does not show everything that the tests use."""
+    """Raise CommandFailed if the tests may use more than the run has shown: if tests failed, or did not run."""
     if use.missing:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
@@ -158,24 +133,26 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _plan(use: Use, within: Path) -> _Plan:
-    plan = _Plan()
-    unused = [path for path in map(Path, use.unused) if Path(os.path.realpath(path)).is_relative_to(within)]
-    unused = [path for path in unused if path.exists()]
+def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]], dict[Path, str]]:
+    """Return the recordings to remove, the calls to remove from other recordings, and the recordings to keep.
+
+    A call is given by its line. Each recording to keep, which no test of the run used, is mapped to the reason.
+    """
+
+    def is_within(path: Path) -> bool:
+        return Path(os.path.realpath(path)).is_relative_to(within) and path.exists()
+
+    unused = [path for path in map(Path, use.unused) if is_within(path)]
     named = named_in_sources(unused, use.root)
+    kept: dict[Path, str] = {}
     for path in unused:
         usual = usual_path(path)
         if path in named:
-            plan.kept[path] = f"{named[path]} names it"
+            kept[path] = f"{named[path]} names it"
         elif usual != path and usual.exists() and usual not in unused:
-            plan.kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
-        else:
-            plan.files.append(path)
-    for name, lines in use.left.items():
-        path = Path(name)
-        if lines and path.is_relative_to(within) and path.exists():
-            plan.lines[path] = lines
-    return plan
+            kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
+    lines = {path: lines for name, lines in use.left.items() if lines and is_within(path := Path(name))}
+    return [path for path in unused if path not in kept], lines, kept
 
 
 def _shown(path: Path) -> str:
@@ -186,7 +163,7 @@ def _shown(path: Path) -> str:
 
 
 def _agrees(what: str) -> bool:
-    """Whether the user at the terminal agrees; False without a terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    return input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
+    """Ask the user at the terminal, and return whether the user agrees to remove `what`; False without a terminal."""
+    return (
+        sys.stdin.isatty() and sys.stdout.isatty() and input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
+    )

@@ -1,6 +1,4 @@
-"""Help for programs that start a server: a file that shows when the server is ready, and an end together with the
-program.
-"""
+"""Support for a program that starts a server: a file shows that the server is ready, and both end together."""
 
 from __future__ import annotations
 
@@ -16,9 +14,10 @@ from converse_harness.cli.terminal import CommandFailed
 
 @contextmanager
 def ready_file(path: Path | None, url: str) -> Generator[None]:
-    """Keep a JSON file with `url` and `pid` at `path` during a `with` block. No reader ever sees an incomplete file.
+    """Write a JSON file with `url` and `pid` at the beginning of a `with` block, and remove it at the end.
 
-    Do nothing if `path` is None. Raises CommandFailed if the file cannot be written.
+    No reader ever sees an incomplete file. If `path` is None, nothing is written. Raises CommandFailed if the file
+    cannot be written.
     """
     if path is None:
         yield
@@ -42,25 +41,22 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
 
 
 def forget(path: Path | None) -> None:
-    """Remove the file of an earlier server that was killed, so that no program takes it for this server's file."""
+    """Remove the ready file of an earlier server that was killed; otherwise a program could use its old URL."""
     if path is not None:
         with suppress(OSError):  # there is no file, or writing the new file will fail too
             path.unlink()
 
 
-def when_stdin_closes(tell: Callable[[], None]) -> threading.Event:
-    """Return an event that is set when the standard input closes; then a thread calls `tell`.
+def when_stdin_closes(react: Callable[[], None]) -> None:
+    """Start a thread that calls `react` when the standard input closes.
 
     The input closes at the latest when the program at its other end has ended.
     """
-    closed = threading.Event()
 
     def read() -> None:
         with suppress(OSError):  # an input that cannot be read is closed as well
             while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter exits
                 pass
-        closed.set()
-        tell()
+        react()
 
     threading.Thread(target=read, name="converse-harness stdin", daemon=True).start()
-    return closed

@@ -5,23 +5,23 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
-from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
+from converse_harness.cli.serving import ADDRESS, Ended, announce, print_call, running
 from converse_harness.cli.terminal import (
     BOLD,
     REDACT,
     REDACT_ADVICE,
     Arguments,
     CommandFailed,
-    Printer,
     complain,
     counted,
     redaction_of,
+    say,
 )
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
@@ -53,13 +53,12 @@ ARGUMENTS: Final[Arguments] = {
     **REDACT,
 }
 
-_ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
-_UNWRITABLE: Final = "{path} cannot be written: {problem}."
-_AGAIN: Final = "It is tried again with the next call."
-
 
 def run(given: argparse.Namespace) -> NoReturn:
-    """Record until interrupted. Raises CommandFailed if the proxy cannot start or the recording cannot be written."""
+    """Record calls until the process is interrupted.
+
+    Raises CommandFailed if the proxy cannot start, or if the recording cannot be written.
+    """
     try:
         _record(given)
     except BrokenPipeError:
@@ -76,48 +75,46 @@ def _record(given: argparse.Namespace) -> NoReturn:
     fake: RecordingFake | None = None
     ended = Ended()
 
-    def tell(call: Call, failure: Exception | None) -> None:
+    def print_saved(call: Call, failure: Exception | None) -> None:
         if failure is not None:
-            complain("record", f"{_what(path, failure)} {_AGAIN}")
-        tell_call(call)
+            complain("record", f"{_what(path, failure)} It is tried again with the next call.")
+        print_call(call)
 
-    def tell_what_is_written() -> None:
+    try:
+        with running(server, "record", ended):
+            _check_upstream(server.url, given.upstream or "")
+            fake = server.record_all(
+                path,
+                upstream=given.upstream,
+                region=given.region,
+                mode=given.mode,
+                redaction=redaction,
+                on_saved=lambda call, failure: ended.put(partial(print_saved, call, failure)),
+            )
+            announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
+            while True:
+                ended.get()()
+    finally:
         if fake is not None and fake.writer is not None:
-            printer = Printer(sys.stdout)
-            printer.say(_written(path, fake.writer), BOLD)
+            say(_written(path, fake.writer), BOLD)
             for line in said_of_masked(fake.writer.written.masked, path).splitlines():
-                printer.say(line)
-
-    with running(server, "record", ended, tell_what_is_written):
-        _check_upstream(server.url, given.upstream or "")
-        fake = server.record_all(
-            path,
-            upstream=given.upstream,
-            region=given.region,
-            mode=given.mode,
-            redaction=redaction,
-            on_saved=lambda call, failure: ended.put(partial(tell, call, failure)),
-        )
-        announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
-        while True:
-            ended.get()()
+                say(line)
 
 
 def _check_upstream(own: str, upstream: str) -> None:
-    try:
+    with suppress(ValueError):  # an invalid URL: record_all() raises an error for it
         here, there = urlsplit(own), urlsplit(upstream)
         names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
-        itself = there.port == here.port and there.hostname in names
-    except ValueError:
-        return  # record_all() raises an error for the invalid URL
-    if itself:
-        raise TransportError(_ITSELF.format(url=upstream))
+        if there.port == here.port and there.hostname in names:
+            raise TransportError(
+                f"{upstream} is where the proxy itself listens; give the URL that it is to pass calls on to"
+            )
 
 
 def _check_writable(path: Path) -> None:
     """Create the recording's folder, and raise OSError if the recording cannot be written.
 
-    It is called before the proxy starts, so that the error appears at once.
+    This happens before the proxy starts, so that the error appears at once and not after the first call.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
@@ -129,7 +126,7 @@ def _what(path: Path, error: Exception) -> str:
     if isinstance(error, SecretFound):
         return f"{error} {REDACT_ADVICE}"
     if isinstance(error, OSError):
-        return _UNWRITABLE.format(path=path, problem=error.strerror or error)
+        return f"{path} cannot be written: {error.strerror or error}."
     return str(error)
 
 

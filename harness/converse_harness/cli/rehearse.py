@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -17,17 +17,16 @@ from converse_harness.cli.terminal import (
     RED,
     Arguments,
     CommandFailed,
-    Printer,
     UsageFailed,
     plain,
     recordings_in,
+    say,
     session_in,
 )
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.endpoint.rehearsal import own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, RefusedCall, RehearsalReport
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.replies import RecordedExchange
 
 DESCRIPTION: Final = (
     "Report which recorded requests Bedrock would refuse if they went to MODEL, by the rules that the fake has: the "
@@ -47,17 +46,12 @@ ARGUMENTS: Final[Arguments] = {
     },
 }
 
-_ACCEPTED: Final = 0
-_REFUSED: Final = 1
 _TROUBLE: Final = 2
-"""The exit codes: no request would be refused; at least one would be refused; a recording cannot be rehearsed."""
-
-_BAD_REQUEST: Final = 400
-"""The HTTP status of a request that Bedrock refused."""
+"""The exit code if a recording cannot be read, or if a model is unknown."""
 
 
 def run(given: argparse.Namespace) -> int:
-    """Rehearse all named recordings; return the exit code."""
+    """Rehearse all named recordings; return the exit code: 1 if a request would be refused, otherwise 0."""
     try:
         targets = targets_of(given.targets)
     except ReplyError as error:
@@ -68,58 +62,41 @@ def run(given: argparse.Namespace) -> int:
     report = RehearsalReport(targets, "recording", "exchange")
     for path in recordings_in(given.paths):
         _rehearse(path, report)
-    printer = Printer(sys.stdout)
     for text, accepted in report.lines(full=True):
-        printer.say(plain(text), "" if accepted is None else f"{BOLD};{GREEN if accepted else RED}")
-    return _REFUSED if report.refuses else _ACCEPTED
+        say(plain(text), "" if accepted is None else f"{BOLD};{GREEN if accepted else RED}")
+    return int(report.refuses)
 
 
 def _rehearse(path: Path, report: RehearsalReport) -> None:
-    """Add the requests of a recording to the report; a repeated attempt of the same request is left out."""
+    """Add the requests of a recording to the report, each different request once."""
     asked: dict[str, Asked] = {}
     seen: set[str] = set()
     for exchange in session_in(path, _TROUBLE).exchanges:
         if exchange.operation not in SCRIPTED:
             continue
         name = f"{path} call {exchange.call['call']}"
-        if exchange.head.get("status") == _BAD_REQUEST:
+        if exchange.head.get("status") == HTTPStatus.BAD_REQUEST:
             report.left_out[name] = "refused"
             continue
-        request = json.dumps([exchange.operation, exchange.model_id, exchange.request], sort_keys=True)
-        if request in seen:
+        key = json.dumps([exchange.operation, exchange.model_id, exchange.request], sort_keys=True)
+        if key in seen:
             continue
-        seen.add(request)
+        seen.add(key)
         try:
-            request_of = _request_of(exchange)
-            refused = _refused(path, exchange, request_of, report)
+            shape = bedrock.operation(exchange.operation).input_shape.name
+            body = bedrock.read_json(shape, exchange.request, recorded=True)
+            request = RuleRequest(exchange.operation, exchange.model_id, body)
+            # Media may be shortened in a recording. Where Bedrock accepted a value, its acceptance outweighs a rule.
+            accepted = own_rules(request)
+            targets = [each for each in enumerate(report.targets) if each[1].replaces(exchange.model_id)]
+            refused = [(index, each) for index, target in targets for each in target.refusals(request, but=accepted)]
         except (bedrock.NotInModel, DamagedData):
             report.left_out[name] = "stale"
             continue
-        matching = [index for index, target in enumerate(report.targets) if target.replaces(exchange.model_id)]
-        of_id = asked.setdefault(exchange.model_id, Asked(targets=matching))
+        of_id = asked.setdefault(exchange.model_id, Asked(targets=[index for index, _ in targets]))
         of_id.requests += 1
-        of_id.refused += refused
-        of_id.unjudged.update(
-            (index, name) for index in matching for name in report.targets[index].unjudged_fields(request_of)
-        )
+        call = exchange.call["call"], exchange.operation
+        line = f"{path.name}:{exchange.at}"
+        of_id.refused += (RefusedCall(index, *call, each.rule.name, each.message, line) for index, each in refused)
+        of_id.unjudged.update((index, name) for index, target in targets for name in target.unjudged_fields(request))
     report.add(str(path), asked)
-
-
-def _request_of(exchange: RecordedExchange) -> RuleRequest:
-    """Return the request as the rules see it. Raises DamagedData for a request that cannot be read."""
-    operation = exchange.operation
-    body = bedrock.read_json(bedrock.operation(operation).input_shape.name, exchange.request, recorded=True)
-    return RuleRequest(operation, exchange.model_id, body)
-
-
-def _refused(path: Path, exchange: RecordedExchange, asked: RuleRequest, report: RehearsalReport) -> list[RefusedCall]:
-    """Return the refusals of the targets for a request that Bedrock accepted."""
-    # Media may be shortened in a recording. Where Bedrock accepted a value, its acceptance outweighs a rule.
-    but = own_rules(asked)
-    line = f"{path.name}:{exchange.at}"
-    return [
-        RefusedCall(index, exchange.call["call"], exchange.operation, refusal.rule.name, refusal.message, line)
-        for index, target in enumerate(report.targets)
-        if target.replaces(exchange.model_id)
-        for refusal in target.refusals(asked, but=but)
-    ]

@@ -4,41 +4,44 @@ from __future__ import annotations
 
 import argparse
 import queue
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
-from converse_harness.cli.loading import CannotServe, Watcher, counted_in, improvising, load, load_case
+from converse_harness.cli.loading import Watcher, counted_in, load, load_case
 from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
-from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
-from converse_harness.cli.terminal import BOLD, RED, Arguments, Printer, UsageFailed
+from converse_harness.cli.serving import ADDRESS, Ended, announce, print_call, running
+from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.script import Script
-from converse_harness.errors import ReplyError, one_of
+from converse_harness.errors import ConverseHarnessError, ReplyError, one_of
 from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import MATCHES
+from converse_harness.reply.improvised import improvised
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 
 _KEEP_CALLS: Final = 10_000
-"""The default number of calls that each fake keeps in memory. It is limited because a server may run for days, and one
-call takes 10 to 100 KB."""
+"""By default, each fake keeps at most this number of calls in memory. A server may run for days, and a call takes 10 to
+100 KB."""
 
-_IMPROVISED: Final = "improvised answers"
 _LOOK_EVERY: Final = 0.2
 """Seconds between two checks of a watched file."""
 
 
-def _told(read: Callable[[str], Any], text: str) -> Any:
-    """Convert the text of an argument with `read`. If `read` raises ReplyError, raise ArgumentTypeError instead."""
+def _checked(read: Callable[[str], Any], text: str) -> Any:
+    """Return the result of `read` for the text of an argument. Raises ArgumentTypeError where `read` raises ReplyError.
+
+    argparse prints the message of an ArgumentTypeError, but not that of a ReplyError.
+    """
     try:
         return read(text)
     except ReplyError as error:
@@ -64,13 +67,11 @@ def _match(rule: str) -> str:
 
 
 def _pace(text: str) -> float:
-    try:
+    with suppress(ValueError):
         factor = 1.0 if text == "recorded" else float(text)
-    except ValueError:
-        factor = -1.0
-    if not 0 <= factor < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no pace; it is a number from 0 (no pauses), or `recorded` (1)")
-    return factor
+        if 0 <= factor < float("inf"):
+            return factor
+    raise argparse.ArgumentTypeError(f"{text!r} is no pace; it is a number from 0 (no pauses), or `recorded` (1)")
 
 
 def _ignored(path: str) -> str:
@@ -79,7 +80,7 @@ def _ignored(path: str) -> str:
 
 
 _PLAYED: Final = ("match", "pace", "ignore")
-"""The options of a recording; those of a Python file are in its own `recording(...)`."""
+"""The options that are only for a recording. A Python file passes such options to `recording(...)`."""
 
 DESCRIPTION: Final = (
     "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The printed address with "
@@ -96,7 +97,7 @@ ARGUMENTS: Final[Arguments] = {
     },
     "--case": {
         "metavar": "NAME",
-        "type": partial(_told, CASES.__getitem__),
+        "type": partial(_checked, CASES.__getitem__),
         "help": "answer every call with this case of the catalogue (see `cases`)",
     },
     "--improvise": {
@@ -118,19 +119,19 @@ ARGUMENTS: Final[Arguments] = {
     "--ignore": {
         "metavar": "PATH",
         "action": "append",
-        "type": partial(_told, _ignored),
+        "type": partial(_checked, _ignored),
         "help": "a part of requests that does not count when they are compared with a recording, such as system or "
         "'toolConfig.tools[*].description' (can be given again)",
     },
     "--rules": {
         "metavar": "LEVEL",
-        "type": partial(_told, lambda text: one_of("rules", text, LEVELS)),
+        "type": partial(_checked, lambda text: one_of("rules", text, LEVELS)),
         "default": "default",
         "help": "how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     },
     "--history": {
         "metavar": "LEVEL",
-        "type": partial(_told, lambda text: one_of("history", text, HISTORY_LEVELS)),
+        "type": partial(_checked, lambda text: one_of("history", text, HISTORY_LEVELS)),
         "default": "note",
         "help": "what becomes of requests that change what the model said before: note, fail or off",
     },
@@ -164,33 +165,29 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Serve a file's script, a case, improvised answers, or only the control API until interrupted.
+    """Serve a file's script, a case, improvised answers, or only the control API, until the process is interrupted.
 
-    With --until-stdin-closes, return 0 when the standard input closes.
+    With --until-stdin-closes, return the exit code 0 when the standard input closes.
 
     The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
-    Raises UsageFailed for contradictory arguments, CannotServe for an invalid file or case, TransportError if the
+    Raises UsageFailed for contradictory arguments, another ConverseHarnessError for an invalid file or case or if the
     server cannot start, and KeyboardInterrupt.
     """
     played = _how_played(given)
     forget(given.ready_file)
-    script = what = watcher = None
-    if given.file is not None:
-        watcher = Watcher(given.file) if given.reload else None
-        script, what = _loaded(given.file, improvise=given.improvise, **played)
-    elif given.case is not None:
-        script, what = load_case(given.case), f"the case {given.case.name}"
-    elif given.improvise:
-        script, what = improvising(Script()), _IMPROVISED
-    ended = Ended()
+    watcher = Watcher(given.file) if given.reload else None
+    script, what = _loaded(given, played)
+    ended, closed = Ended(), threading.Event()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
-    server.on_ended = lambda fake, call: ended.put(partial(_tell, fake, call))
+    server.on_ended = lambda fake, call: ended.put(partial(_print_call, fake, call))
     server.settings = {"rules": given.rules, "history": given.history, "keep_calls": given.keep_calls}
     with running(server, "serve", ended):
-        fake = server.answer_all() if script is not None else None
-        if fake is not None and script is not None:
+        fake = None
+        if script is not None:
+            fake = server.answer_all()
             fake.endpoint.script = script
-        closed = when_stdin_closes(lambda: ended.put(_wake)) if given.until_stdin_closes else threading.Event()
+        if given.until_stdin_closes:
+            when_stdin_closes(lambda: ended.put(closed.set))
         with ready_file(given.ready_file, server.url):
             announce(what, server, {} if fake is None else fake.environ)
             while not closed.is_set():
@@ -198,16 +195,12 @@ def run(given: argparse.Namespace) -> int:
                     ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
                 except queue.Empty:
                     if watcher is not None and fake is not None and watcher.changed():
-                        _reload(watcher.path, fake, improvise=given.improvise, **played)
+                        _reload(given, played, fake)
     return 0
 
 
-def _wake() -> None:
-    """Do nothing: the main thread, which waits for functions to call, then sees that the standard input has closed."""
-
-
 def _how_played(given: argparse.Namespace) -> dict[str, Any]:
-    """Return the options for playing a recording. Raises UsageFailed if any arguments contradict each other."""
+    """Return the options for playing a recording. Raises UsageFailed if the command's arguments exclude each other."""
     if given.reload and given.file is None:
         raise UsageFailed("serve --reload needs the FILE that it watches")
     if given.case is not None and given.file is not None:
@@ -220,24 +213,30 @@ def _how_played(given: argparse.Namespace) -> dict[str, Any]:
     return played
 
 
-def _tell(fake: ServerFake, call: Call) -> None:
+def _print_call(fake: ServerFake, call: Call) -> None:
     name = id_of(fake)
-    tell_call(call, "" if name == ROOT else name)
+    print_call(call, "" if name == ROOT else name)
 
 
-def _loaded(path: Path, *, improvise: bool, **played: Any) -> tuple[Script, str]:
-    """Load the script of a file, and describe it. Raises CannotServe."""
-    script = load(path, **played)
-    what = counted_in(script)
-    return (improvising(script), f"{what} and {_IMPROVISED}") if improvise else (script, what)
+def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Script | None, str]:
+    """Return the script of the command's arguments, and its description; None and "" if they name no script."""
+    if given.case is not None:
+        return load_case(given.case), f"the case {given.case.name}"
+    script = None if given.file is None else load(given.file, **played)
+    what = [] if script is None else [counted_in(script)]
+    if given.improvise:
+        script = script or Script()
+        script.fallback.add([improvised()], endless=True)
+        what.append("improvised answers")
+    return script, " and ".join(what)
 
 
-def _reload(path: Path, fake: ServerFake, **loading: Any) -> None:
-    """Load the changed file and serve its script from the beginning. Calls in progress are not affected."""
-    printer = Printer(sys.stdout)
+def _reload(given: argparse.Namespace, played: Mapping[str, Any], fake: ServerFake) -> None:
+    """Load the changed file, and answer later calls with its script from the beginning."""
     try:
-        fake.endpoint.script, what = _loaded(path, **loading)
-    except CannotServe as error:
-        printer.now(f"{error}\n          The script from before is served on.", RED)
+        script, what = _loaded(given, played)
+    except ConverseHarnessError as error:
+        say_now(f"{error}\n          The script from before is served on.", RED)
     else:
-        printer.now(f"{path} has changed: serving {what} from the beginning", BOLD)
+        fake.endpoint.script = cast("Script", script)
+        say_now(f"{given.file} has changed: serving {what} from the beginning", BOLD)

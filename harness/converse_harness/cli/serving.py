@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import queue
 import shlex
-import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, counted, plain
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, complain, counted, plain, say, say_now
 from converse_harness.endpoint.call import Call
+from converse_harness.json_values import member_of, parsed_json
 from converse_harness.reply.body import shorten
 from converse_harness.server.control import FAKES
 from converse_harness.server.listener import ConverseServer
@@ -23,17 +22,17 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables in the three printed `export` lines, one group for each line. The first line is for the AWS
-SDKs, the second for litellm, the third for both."""
+"""The environment variables of the three printed `export` lines. The first line is for the AWS SDKs, the second for
+litellm, the third for both."""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40
 _REFUSAL: Final = 160
-"""The maximum numbers of printed characters: for the user's text, for the answer, and for the error that the client
-receives if the fake has no reply."""
+"""The maximum numbers of printed characters of the user's text, of the answer, and of the error that a client receives
+if the fake has no reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
-"""A queue of functions that each print one ended call. Any thread may add a function; the main thread calls them."""
+"""A queue of functions that the main thread calls, for example to print an ended call. Any thread may add functions."""
 
 
 def _port(text: str) -> int:
@@ -49,10 +48,8 @@ ADDRESS: Final[Arguments] = {
 
 
 @contextmanager
-def running(
-    server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
-) -> Generator[None]:
-    """Run a server during a `with` block. Then print the calls that are left in the queue `ended`, and call `at_end`.
+def running(server: ConverseServer, command: str, ended: Ended) -> Generator[None]:
+    """Run a server during a `with` block. Then call the functions that are left in the queue `ended`.
 
     Raises TransportError if the server cannot start.
     """
@@ -69,40 +66,33 @@ def running(
         finally:
             while not ended.empty():
                 ended.get()()
-        at_end()
 
 
-def announce(what: str | None, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server, and that of the page with its calls.
+def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
+    """Print the address of a server, that of the page with its calls, and the environment variables for clients.
 
-    `what` describes the server's script; None means that the server has no script, only the control API.
+    `what` describes the server's script; "" means that the server has only the control API.
     """
-    url = server.url
-    head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
-    if what is None:
-        lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]
-    else:
-        lines = [f"export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
-    printer = Printer(sys.stdout)
-    printer.say(head, BOLD)
-    printer.say(f"Its calls, in a browser: {server.page_url}")
-    printer.say()
-    for line in lines:
-        printer.say(f"  {line}")
-    printer.say()
+    say(f"{doing} {what or 'the control API'} on {server.url}        HTTP/1.1 and HTTP/2", BOLD)
+    say(f"Its calls, in a browser: {server.page_url}\n")
+    if not what:
+        say(f"  POST {server.url}{FAKES} opens a fake; {server.url}/__converse/openapi.json describes it")
+    for names in _EXPORTED if what else ():
+        say(f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}")
+    say()
 
 
-def tell_call(call: Call, id: str = "") -> None:
+def print_call(call: Call, id: str = "") -> None:
     """Print one line about a call: its request and its outcome.
 
-    `id` is the id of the fake that answered, empty for the server's own fake.
+    `id` is the id of the fake that answered; "" for the fake that answers all paths of Bedrock.
     """
     style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
-    Printer(sys.stdout).now(_call_line(id, call), style)
+    say_now(_call_line(id, call), style)
 
 
 def _call_line(id: str, call: Call) -> str:
-    """Describe a call in one line: fake, operation, model, question, answer, number of events, duration, remarks."""
+    """Return the line about a call: fake, operation, model, question, answer, number of events, duration, remarks."""
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
     asked = shorten(call.last_user_text, _TEXT)
@@ -112,7 +102,9 @@ def _call_line(id: str, call: Call) -> str:
         answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
     streams = call.operation == "ConverseStream" and call.status == 200
     counts = counted(len(call.events), "event") if streams else ""
-    taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
+    passed_on = call.answered.passed_on
+    last_at = call.answered.taken.last_at if passed_on is None else passed_on().at
+    taken = "" if last_at is None else f"{1000 * last_at:.0f} ms"
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
@@ -129,29 +121,15 @@ def _call_line(id: str, call: Call) -> str:
 
 
 def _is_unexpected(call: Call) -> bool:
-    """Whether the call failed because the fake had no reply for it."""
+    """Whether the client received an error because the fake had no reply for the call."""
     return call.reply is None and call.answered.passed_on is None and call.status >= 400
 
 
-def _taken_at(call: Call) -> float | None:
-    """Return the seconds from the request until the client received the last part of the answer.
-
-    Return None if the client received no part.
-    """
-    if call.answered.passed_on is not None:
-        return call.answered.passed_on().at
-    return call.answered.taken.last_at
-
-
 def _refused(call: Call) -> str:
-    """The error that the client received instead of a reply."""
-    said = ""
-    if call.answered.taken:
-        with suppress(ValueError, KeyError, TypeError):  # a broken body contains no message
-            said = f": {json.loads(call.answered.taken.data[0])['message']}"
-    if call.refusal is not None:
-        return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
-    return f"UNEXPECTED {call.status}{said}"
+    """Return a text about the error that the client received instead of a reply."""
+    message = member_of(parsed_json(call.answered.taken.data[0]), "message") if call.answered.taken else None
+    why = f"UNEXPECTED {call.status}" if call.refusal is None else f"REFUSED {call.status} {call.refusal.rule.name}"
+    return why if message is None else f"{why}: {message}"
 
 
 def _cut(text: str, width: int) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import sys
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,19 +15,17 @@ from converse_harness.cli.terminal import (
     DIM,
     Arguments,
     CommandFailed,
-    Printer,
     UsageFailed,
     counted,
     plain,
+    say,
     session_in,
+    styled,
 )
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.recordings.stable import stable_rows
 from converse_harness.recordings.timeline import Piece, TimelineRow, answered, asked
 from converse_harness.secrets import mask
-
-_TROUBLE: Final = 1
-"""The exit code for a file that cannot be read; wrong usage exits with 2."""
 
 _PAUSE: Final = 1000
 """The shortest pause that is shown, in milliseconds."""
@@ -41,12 +37,12 @@ lines."""
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 50
-"""Widths in columns: the line width if the output is no terminal, and the smallest line width that is used."""
+"""Widths of lines in columns: the usual one if the output is no terminal, and the smallest one that is used."""
 
 _INDENT: Final = 12
 _LABEL: Final = 11
 _MARGIN: Final = _INDENT + _LABEL + 2
-"""Widths in columns: of the space before a label, of the label, and of all that precedes a text."""
+"""Widths in columns: of the times before the labels, of the labels, and of all that precedes a text."""
 
 _STYLES: Final = {
     **dict.fromkeys(("fault", "failed", "error", "exception", "end", "bytes"), "31"),
@@ -58,7 +54,7 @@ _STYLES: Final = {
 """The ANSI style of each label."""
 
 _PRINTED: Final = Path("-")
-"""The file that `--html` names if none is given: the page is printed."""
+"""The value of `--html` without a file name: the page is printed."""
 
 DESCRIPTION: Final = (
     "Show what was asked and answered: text as it streamed, each line with the seconds since the request, reasoning, "
@@ -86,7 +82,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text. `at` and `until` are the times of the line's first and last piece in milliseconds."""
+    """One printed line of a text. `at` and `until` are the times of the line's first and last piece.
+
+    A time is in milliseconds since the request; it is None for a piece of the request.
+    """
 
     text: str
     at: int | None
@@ -96,31 +95,30 @@ class Laid(NamedTuple):
 def run(given: argparse.Namespace) -> int:
     """Print the recording; return the exit code 0.
 
-    Raises UsageFailed if the recording has no call with the number in `--call`.
+    Raises UsageFailed if the recording has no call with the number of `--call`, or if options contradict each other.
     """
     if given.stable and given.html is not None:
         raise UsageFailed("show --html: it came with --stable, which is text. Give one of them.")
     if given.stable:
         return _show_stable(given.file, given.call)
-    session = session_in(given.file, _TROUBLE)
+    session = session_in(given.file)
     count = len(session.exchanges)
     _check_call(given.call, given.file, count)
     if given.html is not None:
         return _write_page(given.file, session, given.html, given.call)
-    printer = Printer(sys.stdout)
-    made = " ".join(_about(session))
-    about = printer.styled(plain(made and f", {made}"), DIM)
-    printer.say(f"{printer.styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
+    made = _about(session)
+    about = styled(plain(made and f", {made}"), DIM)
+    say(f"{styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
     width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns) - _MARGIN
     for exchange in session.exchanges:
         if given.call in (None, exchange.call["call"]):
-            printer.say()
-            _show(exchange, printer, width, full=given.full)
+            say()
+            _show(exchange, width, full=given.full)
     return 0
 
 
 def _write_page(path: Path, session: RecordedSession, out: Path, number: int | None) -> int:
-    """Write or print a page with the calls of a recording, or with one of them."""
+    """Write or print a page of HTML with all calls of a recording (`number` is None) or with one; return 0."""
     from converse_harness.recordings.viewed import views_of_exchanges
     from converse_harness.recordings.write import write
     from converse_harness.viewer import PageSection, call_html, document, joined, overview_html
@@ -128,26 +126,25 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
     views = [*views_of_exchanges(session.exchanges)]
     if number is None:
         parts = [overview_html(views), *(call_html(view, views[:at]) for at, view in enumerate(views))]
-    else:  # alone, because links to other calls would lead nowhere
+    else:  # without the overview, because its links to other calls would lead nowhere
         parts = [call_html(views[number - 1])]
     section = PageSection(counted(len(views), "call"), joined(parts), "calls")
-    page = document(mask(str(path)), [section], lead=mask(" ".join(_about(session))) or None)
-    printer = Printer(sys.stdout)
+    page = document(mask(str(path)), [section], lead=mask(_about(session)) or None)
     if out == _PRINTED:
-        printer.say(page.removesuffix("\n"))
+        say(page.removesuffix("\n"))
         return 0
     if out.is_dir():
         raise UsageFailed(f"show --html {out}: it is a folder; name a file, such as {out / 'recording.html'}")
     try:
         write(out, page)
     except OSError as error:
-        raise CommandFailed(f"{out}: {error.strerror or error}", _TROUBLE) from error
-    printer.say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
+        raise CommandFailed(f"{out}: {error.strerror or error}") from error
+    say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
     return 0
 
 
-def _about(session: RecordedSession) -> Iterator[str]:
-    yield from (f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
+def _about(session: RecordedSession) -> str:
+    return " ".join(f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
 
 
 def _check_call(call: int | None, path: Path, count: int) -> None:
@@ -156,44 +153,39 @@ def _check_call(call: int | None, path: Path, count: int) -> None:
 
 
 def _show_stable(path: Path, call: int | None) -> int:
-    """Print the stable view of a recording; a damaged file as it is, because `git diff` ends if this command fails."""
+    """Print the stable view of a recording; return the exit code 0.
+
+    A damaged file is printed as it is, because `git diff` ends if this command fails.
+    """
     from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
 
-    printer = Printer(sys.stdout)
     try:
-        text = text_of_file(path)
-        session = session_without_media(text, path)
+        session = session_without_media(text_of_file(path), path)
     except DamagedRecording as error:
-        printer.say(f"This is no recording that can be shown: line {error.line}: {error.problem}")
+        say(f"This is no recording that can be shown: line {error.line}: {error.problem}")
         for line in path.read_bytes().decode(errors="replace").splitlines():
-            printer.say(plain(line))
+            say(plain(line))
         return 0
-    except OSError as error:
-        raise CommandFailed(f"{path}: {error.strerror or error}", _TROUBLE) from error
     _check_call(call, path, len(session.exchanges))
     for number, (label, shown) in enumerate(stable_rows(session.exchanges, call)):
-        first, *more = shown.split("\n")
-        if not label:
-            if number:
-                printer.say()
-            printer.say(plain(first), BOLD)
-            continue
-        printer.say(f"  {plain(label):<{_LABEL}}  {plain(first)}".rstrip())
-        for line in more:
-            printer.say(f"  {'':<{_LABEL}}  {plain(line)}".rstrip())
+        if label:
+            for title, line in zip_longest((label,), shown.split("\n"), fillvalue=""):
+                say(f"  {plain(title):<{_LABEL}}  {plain(line)}".rstrip())
+        else:
+            say("\n" * (number > 0) + plain(shown), BOLD)
     return 0
 
 
-def _show(exchange: RecordedExchange, printer: Printer, width: int, *, full: bool) -> None:
+def _show(exchange: RecordedExchange, width: int, *, full: bool) -> None:
     title = " ".join(filter(None, (f"call {exchange.call['call']} ", exchange.operation, exchange.model_id)))
-    printer.say(plain(title), BOLD)
+    say(plain(title), BOLD)
     for _, line in _wrapped(", ".join(_facts(exchange)), width):
-        printer.say(" " * _INDENT + plain(line), DIM)
+        say(" " * _INDENT + plain(line), DIM)
     for row in asked(exchange):
-        _show_row(row, printer, width, None if full else _ASKED_LINES)
+        _show_row(row, width, None if full else _ASKED_LINES)
     before: int | None = None
     for row in answered(exchange):
-        before = _show_row(row, printer, width, None if full else _ANSWERED_LINES, before)
+        before = _show_row(row, width, None if full else _ANSWERED_LINES, before)
 
 
 def _facts(exchange: RecordedExchange) -> Iterator[str]:
@@ -211,27 +203,26 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
         yield f"request id {head['requestId']}"
 
 
-def _show_row(
-    row: TimelineRow, printer: Printer, width: int, most: int | None, before: int | None = None
-) -> int | None:
-    """Print at most `most` lines of a row (None: all lines); return the time of the row's last piece.
+def _show_row(row: TimelineRow, width: int, most: int | None, before: int | None = None) -> int | None:
+    """Print at most `most` lines of a row (None: all lines).
 
-    `before` is the time of the previous row's last piece. If a long pause follows it, the pause is printed too.
+    `before` is the time of the last piece before this row, in milliseconds, or None. A long pause after it is printed
+    too. Return the time of the last piece up to the end of this row.
     """
     lines = list(laid_out(row.pieces, width))
     shown = lines if most is None else lines[:most]
     label, at_before = row.label, None
     for line in shown:
         if before is not None and line.at is not None and line.at - before >= _PAUSE:
-            printer.say(f"{'':{_MARGIN}}({_seconds(line.at - before)} pause)", DIM)
+            say(f"{'':{_MARGIN}}({_seconds(line.at - before)} pause)", DIM)
         at = _seconds(line.at) if line.at is not None and line.at != at_before else ""
-        time = printer.styled(f"{at:>{_INDENT - 2}}", DIM)
-        named = printer.styled(f"{plain(label):<{_LABEL}}", _STYLES.get(row.label, ""))
-        printer.say(f"{time}  {named}  {plain(line.text)}".rstrip())
+        time = styled(f"{at:>{_INDENT - 2}}", DIM)
+        named = styled(f"{plain(label):<{_LABEL}}", _STYLES.get(row.label, ""))
+        say(f"{time}  {named}  {plain(line.text)}".rstrip())
         label, at_before = "", line.at
         before = before if line.until is None else line.until
     if len(lines) > len(shown):
-        printer.say(f"{'':{_MARGIN}}... {counted(len(lines) - len(shown), 'more line')} (--full shows all)", DIM)
+        say(f"{'':{_MARGIN}}... {counted(len(lines) - len(shown), 'more line')} (--full shows all)", DIM)
     return before if not lines or lines[-1].until is None else lines[-1].until
 
 
@@ -245,19 +236,17 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
         for number, (piece, following) in enumerate(pairwise(pieces), 1)
         if piece.at is not None and following.at is not None and following.at - piece.at >= _PAUSE
     ]
-    for start, end in zip([0, *cuts], [*cuts, len(pieces)], strict=True) if pieces else ():
+    for start, end in pairwise([0, *cuts, len(pieces)]) if pieces else ():
         part = pieces[start:end]
-        begins = [0, *accumulate(len(piece.text) for piece in part)]
-
-        def piece_at(offset: int, part: Sequence[Piece] = part, begins: Sequence[int] = begins) -> Piece:
-            return part[min(bisect_right(begins, offset), len(part)) - 1]
-
+        # For each character of the text, the piece that contains it. An empty text counts as part of the last piece.
+        piece_at = [piece for piece in part for _ in piece.text] or [part[-1]]
         for offset, text in _wrapped("".join(piece.text for piece in part), width):
-            yield Laid(text, piece_at(offset).at, piece_at(max(offset, offset + len(text) - 1)).at)
+            first, last = (min(each, len(piece_at) - 1) for each in (offset, offset + max(len(text) - 1, 0)))
+            yield Laid(text, piece_at[first].at, piece_at[last].at)
 
 
 def _wrapped(text: str, width: int) -> list[tuple[int, str]]:
-    """Wrap a text, at spaces where possible; return each line with its offset in the text."""
+    """Wrap a text at spaces, or inside a word that is too long; return each line after its offset in the text."""
     found = re.finditer(rf"(?m)(.{{1,{width}}})(?: |$)|(.{{{width}}})|^$", text)
     lines = [(line.start(), line[1] or line[2] or "") for line in found]
     while len(lines) > 1 and not lines[-1][1]:

@@ -1,4 +1,4 @@
-"""Code that the commands share: printing lines, ending with an error, reading recordings, and parsing `--redact`."""
+"""Functions that the commands share: they print lines, end with an error, read recordings and parse `--redact`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.replies import RecordedSession
 
 Arguments = Mapping[str, Mapping[str, Any]]
-"""The arguments of a command. Each name (or its flags) is mapped to the options for `ArgumentParser.add_argument`."""
+"""The arguments of a command: a mapping of names (or flags) to the keyword arguments of `add_argument` of argparse."""
 
 BOLD: Final = "1"
 DIM: Final = "2"
@@ -26,7 +25,7 @@ GREEN: Final = "32"
 
 
 class CommandFailed(Exception):
-    """Raised if the command cannot continue: `main` prints the message, and the process exits with `code`."""
+    """Raised if a command cannot continue: `main` then prints the message, and the process exits with `code`."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -34,35 +33,34 @@ class CommandFailed(Exception):
 
 
 class UsageFailed(Exception):
-    """Raised if arguments contradict each other or name something that does not exist; the exit code is 2."""
+    """Raised if arguments contradict each other or name something that does not exist. The exit code is then 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
-    """Prints lines one by one, in colour on a terminal (unless NO_COLOR is set)."""
+def say(text: str = "", style: str = "", out: TextIO | None = None) -> None:
+    """Print a line to `out` (default: stdout) in an ANSI style, and flush it.
 
-    out: TextIO
+    Characters that the encoding of `out` lacks are printed as escapes.
+    """
+    file = out or sys.stdout
+    encoding = file.encoding or "utf-8"
+    print(styled(text.encode(encoding, "backslashreplace").decode(encoding), style, file), file=file, flush=True)
 
-    def say(self, text: str = "", style: str = "") -> None:
-        """Print a line and flush it."""
-        encoding = self.out.encoding or "utf-8"
-        text = text.encode(encoding, "backslashreplace").decode(encoding)
-        print(self.styled(text, style), file=self.out, flush=True)
 
-    def styled(self, text: str, style: str) -> str:
-        """The text in this ANSI style, if the output is a terminal and NO_COLOR is not set."""
-        if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
-            return f"\033[{style}m{text}\033[0m"
-        return text
+def styled(text: str, style: str, out: TextIO | None = None) -> str:
+    """Return the text in an ANSI style; unchanged if `out` (default: stdout) is no terminal, or if NO_COLOR is set."""
+    if style and (out or sys.stdout).isatty() and not os.environ.get("NO_COLOR"):
+        return f"\033[{style}m{text}\033[0m"
+    return text
 
-    def now(self, text: str, style: str = "") -> None:
-        """Print a line with the time of day."""
-        self.say(f"{time.strftime('%H:%M:%S')}  {text}", style)
+
+def say_now(text: str, style: str = "") -> None:
+    """Print a line to stdout that begins with the time of day."""
+    say(f"{time.strftime('%H:%M:%S')}  {text}", style)
 
 
 def complain(command: str, text: str) -> None:
-    """Print an error or a warning to stderr, after the command's name."""
-    Printer(sys.stderr).say(f"converse-harness {command}: {text}", RED)
+    """Print an error or a warning of a command to stderr; the line begins with the name of the command."""
+    say(f"converse-harness {command}: {text}", RED, sys.stderr)
 
 
 def counted(count: int, what: str) -> str:
@@ -75,12 +73,12 @@ def counted(count: int, what: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Mask a text's secrets, and replace its control characters by U+FFFD."""
+    """Return a text with masked secrets, and with U+FFFD in place of control characters."""
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(text))
 
 
-def session_in(path: Path, code: int) -> RecordedSession:
-    """Read a recording. The recording may contain events that AWS never sends.
+def session_in(path: Path, code: int = 1) -> RecordedSession:
+    """Return a recording, which may contain events that AWS never sends.
 
     Raises CommandFailed, with the exit code `code`, if the file cannot be read.
     """
@@ -91,18 +89,12 @@ def session_in(path: Path, code: int) -> RecordedSession:
     except DamagedRecording as error:
         raise CommandFailed(str(error), code) from error
     except OSError as error:
-        raise CommandFailed(f"{path}: {_folder(path) or error.strerror or error}", code) from error
+        why = str(error.strerror or error)
+        if path.is_dir():
+            first = min(path.rglob("*.jsonl"), default=None)
+            why = "it is a folder: name a file" + (f", such as {first}" if first else "; no *.jsonl is in it")
+        raise CommandFailed(f"{path}: {why}", code) from error
 
-
-def _folder(path: Path) -> str:
-    """Return advice for a path that should be a recording but is a folder; "" if the path is not a folder."""
-    if not path.is_dir():
-        return ""
-    first = next(iter(sorted(path.rglob(f"*{_SUFFIX}"))), None)
-    return "it is a folder: name a file" + (f", such as {first}" if first else f"; no *{_SUFFIX} is in it")
-
-
-_SUFFIX: Final = ".jsonl"
 
 PATHS: Final[Arguments] = {
     "paths": {
@@ -115,10 +107,13 @@ PATHS: Final[Arguments] = {
 
 
 def recordings_in(paths: Iterable[Path]) -> list[Path]:
-    """Return the recordings that the paths name, each once. Raises UsageFailed for a path without a recording."""
+    """Return the recordings at the paths and in the folders at the paths, each file once.
+
+    Raises UsageFailed for a path without a recording.
+    """
     files: dict[Path, None] = {}
     for path in paths:
-        found = sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path] if path.exists() else []
+        found = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] if path.exists() else []
         if not found:
             raise UsageFailed(f"{path}: {'there is no recording (*.jsonl) in it' if path.exists() else 'is not there'}")
         files |= dict.fromkeys(found)
@@ -139,7 +134,7 @@ REDACT_ADVICE: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 
 def redaction_of(command: str, rules: Sequence[str]) -> Redaction:
-    """Build a redaction from the rules of `--redact`. Raises UsageFailed for an invalid rule."""
+    """Make a Redaction from the values of `--redact`. Raises UsageFailed for an invalid rule."""
     from converse_harness.errors import ReplyError
     from converse_harness.recordings.redaction import Redaction
 

@@ -16,25 +16,21 @@ function, write `TestMyClient = consumer_contract(ask)`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
-from converse_harness.cases import CASES
+from converse_harness.cases import CASES, Case
 from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target
 from converse_harness.contract.settings import SETTINGS, check, takes_arguments
-from converse_harness.contract.trying import attempt, opened, told_once
+from converse_harness.contract.trying import attempt, in_full_once, opened
 from converse_harness.contract.verdicts import NotHandled, Seen, Tried, counted, failure, note
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.reply.reply import Reply
-
-if TYPE_CHECKING:
-    from converse_harness.server.listener import ConverseServer
-
 
 __all__ = [
     "ConsumerContract",
@@ -103,20 +99,18 @@ class ConsumerContract:
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
     def seen(self, seen: Seen) -> None:
-        """Do nothing. Each test of a case calls this method with a Seen; override it for your own reports."""
+        """Do nothing. Each test of a case calls this method with its observations; override it for your own reports."""
 
     @classmethod
     def cases(cls) -> list[str]:
-        """The names of the cases that are possible with the contract's operation and transport."""
-        transport = cls.transport
-        return [
-            name
-            for name, case in CASES.items()
-            if (cls.operation == "ConverseStream" or not case.stream_only)
-            and all(
-                transport in placement.fault.transports for answer in case.replies for placement in answer.placements
-            )
-        ]
+        """Return the names of the cases that are possible with the contract's operation and transport."""
+        streams = cls.operation == "ConverseStream"
+        return [name for name, case in CASES.items() if (streams or not case.stream_only) and cls._can_send(case)]
+
+    @classmethod
+    def _can_send(cls, case: Case) -> bool:
+        faults = (placement.fault for answer in case.replies for placement in answer.placements)
+        return all(cls.transport in fault.transports for fault in faults)
 
     # The tests
 
@@ -140,12 +134,12 @@ class ConsumerContract:
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
-        """Run the consumer with the replies of one case."""
-        with told_once(type(self), contract_case):
+        """Run the consumer with the replies of one case, and judge its result."""
+        with in_full_once(type(self), contract_case):
             return self._try(contract_case, CASES[contract_case].replies, request)
 
     def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
-        """The consumer handles the case as the contract requires."""
+        """Fail unless the consumer handles the case as the contract requires."""
         __tracebackhide__ = True
         tried = _contract_tried
         self._keep(tried, request)
@@ -158,9 +152,9 @@ class ConsumerContract:
     ) -> tuple[Tried | None, NotHandled | None]:
         """Search for the smallest generated answer that the consumer does not handle.
 
-        Return the run with this answer, and the exception for the test. Both are None if the consumer handles all
-        generated answers. If the property is in the setting `known`, return the first run that failed, with the number
-        of such runs.
+        Return the run with this answer, and the exception that the test raises. Both are None if the consumer handles
+        all generated answers. If the setting `known` names the property, no smaller answer is searched for: return the
+        first run that failed, and an exception whose message contains the number of such runs.
         """
         found, known = PROPERTIES[contract_property], contract_property in self.known
         tried: list[Tried] = []
@@ -173,11 +167,10 @@ class ConsumerContract:
             if error is not None and (not known or each.seen.outcome is None):
                 raise Unending(error) if each.seen.outcome is None else error
 
-        drawing = PropertyDraw(
-            self.operation, self.transport, self.kinds, self.examples, self.seed, request.node.nodeid.partition("[")[0]
-        )
+        key = request.node.nodeid.partition("[")[0]
+        drawing = PropertyDraw(self.operation, self.transport, self.kinds, self.examples, self.seed, key)
         try:
-            with told_once(type(self), contract_property):
+            with in_full_once(type(self), contract_property):
                 found.check(put, drawing, shrink=not known)
         except NotHandled as error:
             return tried[-1], error
@@ -189,14 +182,14 @@ class ConsumerContract:
         _contract_worst: tuple[Tried | None, NotHandled | None],  # noqa: PT019
         request: pytest.FixtureRequest,
     ) -> None:
-        """The property holds for all answers that hypothesis generates."""
+        """Fail unless the consumer handles all generated answers of the property as the contract requires."""
         __tracebackhide__ = True
         tried, error = _contract_worst
         self._keep(tried, request)
         _fail(error)
 
     def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
-        """Attach two things to the test: the verdict for the table of verdicts, and the fake for a failure report."""
+        """Attach to the test its verdict, for the table of verdicts, and its fake, for the report of a failure."""
         item = cast("pytest.Function", request.node)
         name = item.callspec.id
         note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))
@@ -205,12 +198,7 @@ class ConsumerContract:
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
         """Run the consumer with a fake that sends these replies, and judge the consumer's result."""
-
-        def server() -> ConverseServer:
-            found: ConverseServer = request.getfixturevalue("converse_server")
-            return found
-
-        return attempt(self, name, replies, opened(self.transport, server))
+        return attempt(self, name, replies, opened(self.transport, lambda: request.getfixturevalue("converse_server")))
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
@@ -246,4 +234,4 @@ def _name_of(request: pytest.FixtureRequest) -> str:
 
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
-        raise error.with_traceback(None)  # pytest requires one visible frame of this module
+        raise error.with_traceback(None)  # pytest shows this line, since it must show one line of the traceback

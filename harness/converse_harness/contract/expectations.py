@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from math import inf
 from typing import Any, Final
 
@@ -12,13 +13,13 @@ from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import Fault, FaultPlacement
 from converse_harness.faults.order import OrderFault
-from converse_harness.json_values import is_object, parsed_json
+from converse_harness.json_values import is_object, object_of, parsed_json
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 
 OVERFLOW: Final = "ContextOverflow"
-"""The name in a contract's `errors` for an error which means that the conversation is too long."""
+"""This name in a contract's setting `errors` means that the conversation is too long."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
 """Faults that the consumer must ignore: its result must be the same as without the fault.
@@ -57,7 +58,7 @@ CUT_SHORT: Final = frozenset(
         "model_context_window_exceeded",
     )
 )
-"""Stop reasons of incomplete answers."""
+"""The stop reasons of answers that are incomplete: a consumer must not treat them as whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class ExpectedAnswer:
 
     @property
     def readings(self) -> frozenset[str]:
-        """The accepted forms of the whole text. Consumers join the texts of the blocks with different separators."""
+        """The texts that a consumer may return: consumers join the texts of the blocks with different separators."""
         said = [text for text in self.texts if text]
         return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
 
@@ -109,7 +110,7 @@ class Expectation:
 
     @property
     def tools(self) -> list[tuple[str, Any]]:
-        """The tool calls that the consumer may run."""
+        """The tool calls of all accepted answers: the consumer may run these calls and no others."""
         return [call for answer in self.answers for call in answer.tool_calls]
 
 
@@ -124,16 +125,14 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
     reasoning = ""
     stop_reason: str | None = None
     for event in events:
+        index = object_of(next(iter(event.values()), None)).get("contentBlockIndex")
         match event:
-            case {"contentBlockStart": {"start": {"toolUse": {"name": name, **rest}}, **block}}:
-                index = block.get("contentBlockIndex")
+            case {"contentBlockStart": {"start": {"toolUse": {"name": name, **rest}}}}:
                 if rest.get("type") != "server_tool_use":
                     tools[index], inputs[index] = name, ""
-            case {"contentBlockDelta": {"delta": {"toolUse": {"input": part}}, **block}}:
-                index = block.get("contentBlockIndex")
+            case {"contentBlockDelta": {"delta": {"toolUse": {"input": part}}}}:
                 inputs[index] = inputs.get(index, "") + part
-            case {"contentBlockDelta": {"delta": {"text": text}, **block}}:
-                index = block.get("contentBlockIndex")
+            case {"contentBlockDelta": {"delta": {"text": text}}}:
                 texts[index] = texts.get(index, "") + text
             case {"contentBlockDelta": {"delta": {"reasoningContent": {"text": text}}}}:
                 reasoning += text
@@ -146,7 +145,10 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
 
 
 def parsed(text: str) -> Any:
-    """Parse a tool's input. An empty text becomes {}; a text that is not a JSON object is returned unchanged."""
+    """Parse the text of a tool's input, and return {} for an empty text.
+
+    A text that is not a JSON object is returned unchanged.
+    """
     value = parsed_json(text or "{}")
     return value if is_object(value) else text
 
@@ -182,14 +184,14 @@ def _of_one(reply: Reply) -> Expectation:
 
 
 def is_endless(fault: Fault) -> bool:
-    """Whether the fault is a stall that never ends. After a stall that ends, the rest of the answer arrives."""
+    """Whether a fault is a stall that never ends, so that the rest of the answer never arrives."""
     return fault.seconds == inf
 
 
 def _in_order(reply: Reply) -> bool:
-    """Whether each block ends before the next one begins, as in every stream of ConverseStream.
+    """Whether each block of the answer's events ends before the next block begins, as AWS always sends them.
 
-    A consumer may treat any other stream as broken. Unknown members are no reason to do so.
+    If it does not, a consumer may treat the stream as broken.
     """
     unfinished: object = None
     for event in reply.unbroken_events():
@@ -207,11 +209,9 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
     """Whether the whole answer, including messageStop, was sent before the fault."""
     if placement.fault.place == "whole answer":
         return False
-    events = list(reply.events())
-    end = placement.after
+    came = list(islice(reply.events(), placement.after))
     if isinstance(placement.fault, OrderFault):
-        end = next((number for number, event in enumerate(events) if is_exception(kind(event))), len(events))
-    came = events[:end]
+        came = list(takewhile(lambda event: not is_exception(kind(event)), reply.events()))
     stop = next((number for number, event in enumerate(came) if "messageStop" in event), None)
     return stop is not None and _answer_of(came[: stop + 1]) == whole
 
@@ -219,8 +219,7 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
 def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
     assert reply.failure is not None
     ((name, members),) = reply.failure.event.items()
-    events = list(reply.events())
-    came = events[: reply.failure.after]
+    came = list(islice(reply.events(), reply.failure.after))
     complete = any("messageStop" in event for event in came)
     names: frozenset[str] = frozenset()
     if name != ERROR_FRAME and (names := _names(name[:1].upper() + name[1:], members.get("message"))):
@@ -229,7 +228,10 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 
 
 def _names(name: str, message: object) -> frozenset[str]:
-    """Return the accepted AWS names of an error. The set is empty (any name) if AWS's model does not have the error."""
+    """Return the names by which a consumer may report an error of AWS; empty if AWS's model does not have the error.
+
+    An empty set accepts every name.
+    """
     if name not in bedrock.all_errors():
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))

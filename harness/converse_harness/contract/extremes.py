@@ -1,13 +1,13 @@
 """Answers at the limits of what ConverseStream sends: long answers, large numbers, and texts cut at unusual positions.
 
-Hypothesis draws such answers too seldom. All of these answers are legal. The long ones are longer than every recorded
-answer.
+Hypothesis draws such answers too seldom. All of these answers are legal. The longest ones are longer than every
+recorded answer.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -29,10 +29,13 @@ _USAGE: Final[Mapping[str, int]] = {
 
 
 def _stream(*blocks: Iterable[Mapping[str, Any]], stop: str = "end_turn", **metadata: Any) -> Reply:
-    """Make an answer from blocks. Each block is a sequence of events without their contentBlockIndex."""
+    """Make an answer from blocks: for each block, its start and deltas as events without `contentBlockIndex`.
+
+    `metadata` has more members of the metadata event.
+    """
     events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
+    ended: Mapping[str, Any] = {"contentBlockStop": {}}
     for index, block in enumerate(blocks):
-        ended: Mapping[str, Any] = {"contentBlockStop": {}}
         for event in (*block, ended):
             ((name, members),) = event.items()
             events.append({name: {"contentBlockIndex": index, **members}})
@@ -59,14 +62,14 @@ def _thought(text: str, signature: str | None = None) -> list[Mapping[str, Any]]
 
 
 def _cited(*deltas: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the events of a text block with two citations that have the same title."""
+    """Return the events of a block with two citations of the same title, and then with these deltas."""
     places = ({"documentIndex": 0, "start": start, "end": start + 9} for start in (0, 20))
     sources = ({"title": "Weather", "location": {"documentChar": place}} for place in places)
     return [*(_delta(citation=source) for source in sources), *deltas]
 
 
 def _served(status: str) -> list[list[Mapping[str, Any]]]:
-    """Return the blocks of a tool use that the service runs, and of its result. Each delta has two items."""
+    """Return two blocks: a tool use that the service runs, and its result, in deltas of two items each."""
     name, used = "nova_code_interpreter", "tooluse_extreme000000000served"
     begun = {"toolUseId": used, "name": name, "type": "server_tool_use"}
     done = {"toolUseId": used, "type": f"{name}_result", "status": status}
@@ -77,58 +80,59 @@ def _served(status: str) -> list[list[Mapping[str, Any]]]:
     ]
 
 
-def _long_input() -> str:
-    return json.dumps({"city": "".join(f"{number} " for number in range(_CHARACTERS // 4))})
+_TEXT: Final = frozenset({"text"})
+_TOOL: Final = frozenset({"toolUse"})
+_LONG: Final = "".join(f"{number} " for number in range(_CHARACTERS // 4))
+_LONG_INPUT: Final = json.dumps({"city": _LONG})
+_NUMBERS: Final = (2**53 + 1, 2**63, -(2**63) - 1, 2**64 + 1, 0.1 + 0.2, 1e-9, 123456789.123456789)
 
+_TRACE: Final[Mapping[str, Any]] = {
+    "guardrail": {"inputAssessment": {"abcdefghijkl": {"topicPolicy": {"topics": list[Any]()}}}},
+    "promptRouter": {"invokedModelId": "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"},
+}
+"""The trace of a stream's metadata, with both of its members."""
 
-def _numbers() -> str:
-    numbers = [2**53 + 1, 2**63, -(2**63) - 1, 2**64 + 1, 0.1 + 0.2, 1e-9, 123456789.123456789]
-    return json.dumps({"city": "Zürich", "numbers": numbers})
-
-
-def _traced() -> dict[str, Any]:
-    """Return the trace of a stream's metadata, with both of its members: `guardrail` and `promptRouter`."""
-    routed = "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"
-    return {
-        "guardrail": {"inputAssessment": {"abcdefghijkl": {"topicPolicy": {"topics": list[Any]()}}}},
-        "promptRouter": {"invokedModelId": routed},
-    }
+_EXTREMES: Final[Sequence[tuple[frozenset[str], Callable[[], Reply]]]] = (
+    (_TEXT, lambda: _stream(_text("ha", "ha", "!", "!"))),
+    (
+        _TEXT,
+        lambda: _stream(_text("one\r", "\ntwo\n", "\n", "three\r", "four \u2028", "five "), _text(" \n"), _text("six")),
+    ),
+    (_TEXT, lambda: _stream(_text("routed"), trace=_TRACE)),
+    (_TEXT, lambda: _stream(*(_text(f"{number} ") for number in range(_BLOCKS)))),
+    (_TEXT, lambda: _stream(_text(*(chr(ord("a") + number % 26) for number in range(_DELTAS))))),
+    (_TEXT, lambda: _stream(_text(_LONG, "the end"))),
+    (_TOOL, lambda: _stream(_tool(0, '{"city": "\\ud83c', "\\udfd4 ", " ", 'A"}'), stop="tool_use")),
+    (_TOOL, lambda: _stream(_tool(0, json.dumps({"city": "Zürich", "numbers": _NUMBERS})), stop="tool_use")),
+    (
+        _TOOL,
+        lambda: _stream(
+            *(_tool(number, json.dumps({"city": str(number)})) for number in range(_BLOCKS)), stop="tool_use"
+        ),
+    ),
+    (_TOOL, lambda: _stream(_tool(0, *_LONG_INPUT[:_DELTAS], _LONG_INPUT[_DELTAS:]), stop="tool_use")),
+    (
+        _TEXT | {"citationsContent"},
+        lambda: _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text(".")),
+    ),
+    (_TEXT | _TOOL | {"toolResult"}, lambda: _stream(*_served("success"), _text("Done."))),
+    (_TEXT | _TOOL | {"toolResult"}, lambda: _stream(*_served("error"), _text("Done."))),
+    (
+        _TEXT | {"reasoningContent"},
+        lambda: _stream(_thought("first", "c2lnbmVk"), _thought("second"), _text("done")),
+    ),
+)
+"""For each extreme answer: the kinds of its blocks, and the function that makes the answer."""
 
 
 @cache
-def _every() -> Sequence[tuple[frozenset[str], Reply]]:
-    """Return pairs: the kinds of blocks in an extreme answer, and the answer."""
-    text, tool, thought = frozenset({"text"}), frozenset({"toolUse"}), frozenset({"reasoningContent"})
-    characters = [chr(ord("a") + number % 26) for number in range(_DELTAS)]
-    return (
-        (text, _stream(_text("ha", "ha", "!", "!"))),
-        (text, _stream(_text("one\r", "\ntwo\n", "\n", "three\r", "four \u2028", "five "), _text(" \n"), _text("six"))),
-        (text, _stream(_text("routed"), trace=_traced())),
-        (text, _stream(*(_text(f"{number} ") for number in range(_BLOCKS)))),
-        (text, _stream(_text(*characters))),
-        (text, _stream(_text("".join(f"{number} " for number in range(_CHARACTERS // 4)), "the end"))),
-        (tool, _stream(_tool(0, '{"city": "\\ud83c', "\\udfd4 ", " ", 'A"}'), stop="tool_use")),
-        (tool, _stream(_tool(0, _numbers()), stop="tool_use")),
-        (
-            tool,
-            _stream(*(_tool(number, json.dumps({"city": str(number)})) for number in range(_BLOCKS)), stop="tool_use"),
-        ),
-        (tool, _stream(_tool(0, *_long_input()[:_DELTAS], _long_input()[_DELTAS:]), stop="tool_use")),
-        *_beyond_text(),
-        (text | thought, _stream(_thought("first", "c2lnbmVk"), _thought("second"), _text("done"))),
-    )
-
-
-def _beyond_text() -> Iterator[tuple[frozenset[str], Reply]]:
-    """Yield answers with citations and with tools of the service, if the installed botocore has these members."""
-    citations = frozenset({"text", "citationsContent"})
-    yield citations, _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text("."))
-    if bedrock.has_member("ContentBlockDelta", "toolResult"):
-        for status in ("success", "error"):
-            yield frozenset({"text", "toolUse", "toolResult"}), _stream(*_served(status), _text("Done."))
+def _made() -> Sequence[tuple[frozenset[str], Reply]]:
+    """Make the answers of _EXTREMES, except those with blocks that the installed botocore does not have."""
+    lacking: set[str] = set() if bedrock.has_member("ContentBlockDelta", "toolResult") else {"toolResult"}
+    return [(kinds, make()) for kinds, make in _EXTREMES if not kinds & lacking]
 
 
 def extremes(kinds: Iterable[str]) -> list[Reply]:
     """Return the extreme answers whose blocks are all of these kinds."""
     chosen = {*kinds}
-    return [answer for needed, answer in _every() if needed <= chosen]
+    return [answer for needed, answer in _made() if needed <= chosen]

@@ -17,7 +17,7 @@ from converse_harness.endpoint.call import Call
 
 
 class _Worded(Enum):
-    """An enum whose members have a `word` and a `meaning`."""
+    """The base of enums whose members have a `word` for reports and a `meaning`, which is a sentence."""
 
     def __init__(self, word: str, meaning: str) -> None:
         self.word = word
@@ -81,12 +81,12 @@ ACCIDENTS: Final = frozenset(
         *("ImportError", "ModuleNotFoundError"),
     )
 )
-"""The names of error classes for programming mistakes. If a consumer raises one, its flaw is WRONG_ERROR."""
+"""The names of errors that mean a mistake in code. If a consumer raises such an error, its flaw is WRONG_ERROR."""
 
 FINISHED: Final = frozenset(
     (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
 )
-"""The stop reasons of a complete answer, as AWS and frameworks name them. None: the consumer returns no stop reason."""
+"""The stop reasons of complete answers, by the names of AWS and of frameworks, and None for a consumer without them."""
 
 FOLLOW_UP: Final = "OK."
 """The text of the fake's answer to tool results, and to further calls after a complete answer."""
@@ -119,7 +119,8 @@ def judge(
         return _judge_error(expected, outcome, errors)
     verdict = _judge_answer(expected, outcome, went_on=went_on)
     if verdict.level is VerdictLevel.HANDLED and (unlike := difference(outcome, made, went_on=went_on)) is not None:
-        return mishandled(Flaw.LOST if unlike.lost else Flaw.CORRUPTED, unlike.why)
+        why, is_lost = unlike
+        return mishandled(Flaw.LOST if is_lost else Flaw.CORRUPTED, why)
     return verdict
 
 
@@ -141,14 +142,11 @@ def _judge_error(
 ) -> Verdict:
     name = error_name(outcome.error)
     if name in ACCIDENTS:
-        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
-    strange = _not_sent(outcome, [*expected.tools, *expected.said.tool_calls])
-    if strange is not None:
-        return mishandled(
-            Flaw.CORRUPTED, f"tool call that was not sent whole: {strange.name} {strange.input!r}{_empty(strange)}"
-        )
+        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_message_of(outcome.error)}")
+    if (strange := _not_sent(outcome, [*expected.tools, *expected.said.tool_calls], "whole")) is not None:
+        return strange
     if not expected.failure:
-        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
+        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_message_of(outcome.error)}")
     stands_for = _meaning_of(outcome.error, errors)
     if expected.names and stands_for and not expected.names & stands_for:
         wanted = " or ".join(sorted(expected.names))
@@ -157,11 +155,8 @@ def _judge_error(
 
 
 def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    strange = _not_sent(outcome, expected.tools)
-    if strange is not None:
-        return mishandled(
-            Flaw.CORRUPTED, f"tool call that was not sent so: {strange.name} {strange.input!r}{_empty(strange)}"
-        )
+    if (strange := _not_sent(outcome, expected.tools, "so")) is not None:
+        return strange
     if not expected.answers:
         if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
             return HANDLED  # the consumer called again, and returns only the later answer
@@ -171,7 +166,7 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
 
 
 def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    """Compare the outcome with one of the accepted answers."""
+    """Return the verdict on an outcome if `answer` is the only accepted answer."""
     text = outcome.text.strip()
     readings = {reading.strip() for reading in answer.readings}
     longest = max(readings, key=len)
@@ -204,18 +199,18 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
     return HANDLED
 
 
-def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
-    """The first tool call of the outcome that the fake did not send; None if there is none.
+def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]], how: str) -> Verdict | None:
+    """Return the verdict on the first tool call of the outcome that the fake did not send; None if it sent all.
 
-    A call whose input is not a JSON object is ignored, since no consumer runs such a call. The exception is an empty
-    text in place of {}, which is a mistake of the consumer.
+    A call whose input is not a JSON object is ignored, since no consumer runs such a call. But an empty text in place
+    of {} is a mistake of the consumer. `how` is the last word of "not sent whole" or "not sent so" in the reason.
     """
     for call in outcome.tool_calls:
         value = _value(call)
-        if value == "" and (call.name, {}) in sent:
-            return call
-        if not isinstance(value, str) and (call.name, value) not in sent:
-            return call
+        is_empty = value == "" and (call.name, {}) in sent
+        if is_empty or (not isinstance(value, str) and (call.name, value) not in sent):
+            advice = "; a tool without input gets {}" if call.input == "" else ""
+            return mishandled(Flaw.CORRUPTED, f"tool call that was not sent {how}: {call.name} {call.input!r}{advice}")
     return None
 
 
@@ -225,16 +220,14 @@ def _value(call: ToolCall) -> Any:
     return dict(call.input)
 
 
-def _empty(call: ToolCall) -> str:
-    """Return the end of a reason: an explanation if the call's input is an empty text, otherwise nothing."""
-    return "; a tool without input gets {}" if call.input == "" else ""
-
-
 def error_name(error: BaseException | str | None) -> str:
-    """The name of an error: AWS's error code if it has one, otherwise its class name."""
+    """Return the name of an error: AWS's error code if the error has a code, otherwise the name of its class.
+
+    A name is returned unchanged, and None as "".
+    """
     if error is None or isinstance(error, str):
         return error or ""
-    match getattr(error, "response", None):  # an exception of botocore
+    match getattr(error, "response", None):  # exceptions of botocore have this attribute
         case {"Error": {"Code": str(code)}} if code:
             return code
         case _:
@@ -244,7 +237,7 @@ def error_name(error: BaseException | str | None) -> str:
 def _meaning_of(
     error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
 ) -> frozenset[str]:
-    """Return the names of the AWS errors that an error may represent; empty if none is known.
+    """Return the names of the AWS errors that an error of the consumer may represent; empty if none is known.
 
     The names come from the contract's `errors`, or from the error's own name.
     """
@@ -256,8 +249,8 @@ def _meaning_of(
     return frozenset({name}) if name in bedrock.all_errors() else frozenset()
 
 
-def _said(error: BaseException | str | None) -> str:
-    """Return a colon and the message of an exception; an empty text if the error is only a name."""
+def _message_of(error: BaseException | str | None) -> str:
+    """Return a colon and the message of an exception; "" if the error is a name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 

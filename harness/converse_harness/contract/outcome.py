@@ -72,14 +72,14 @@ _MEMBERS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "additional": ((object,), "additionalModelResponseFields, {} where none came; None where the consumer keeps none"),
     "content": (_LIST, "the list of AWS ContentBlocks; None where the consumer keeps none"),
 }
-"""The members of an Outcome: their types, and a description of the allowed values."""
+"""For each member of an Outcome: the allowed types, and a description of the allowed values."""
 
 _ITEMS: Final[Mapping[str, tuple[type, str]]] = {
     "signatures": (str, "a text"),
     "redacted": (bytes, "bytes"),
     **dict.fromkeys(("citations", "images", "tool_results", "content"), (Mapping, "a mapping in the form of AWS")),
 }
-"""The item type of each member of an Outcome that is a list, except `tool_calls`, and a description of the item."""
+"""For each member of an Outcome that is a list, except `tool_calls`: the type of an item, and a description of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Outcome:
     content: Sequence[Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
-        """Check the types here, so that the traceback of a ReplyError ends at the adapter's own line."""
+        """Check the types of all members. Raises ReplyError; its traceback begins at the line that made the Outcome."""
         for name, (allowed, expected) in _MEMBERS.items():
             if not isinstance(value := getattr(self, name), allowed):
                 raise ReplyError(f"Outcome({name}={value!r}): {expected}.")

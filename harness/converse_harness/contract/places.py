@@ -18,41 +18,30 @@ from converse_harness.json_values import is_array, is_object, member_of
 from converse_harness.stream.assemble import Response
 
 
-@dataclass(frozen=True, slots=True)
-class UnlikePlace:
-    """A member of an Outcome that differs from the sent answer. `lost`: something is missing, but the rest is right."""
-
-    why: str
-    lost: bool
-
-
 def _blocks(response: Response) -> list[Mapping[str, Any]]:
     blocks: list[Mapping[str, Any]] = response.message["content"]
     return blocks
 
 
 def _held(response: Response, *path: str) -> list[Any]:
-    """Return the values at a path of members, one for each content block that has this path."""
+    """Return the value at a path of members in each content block that has such a member."""
     found = (member_of(block, *path) for block in _blocks(response))
     return [value for value in found if value is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class _OutcomePlace:
-    """How a member of the Outcome is read from an answer of the fake, and the AWS shape of the value or of its items.
+    """A member of the Outcome: `sent` reads its value from an answer of the fake.
 
-    `whole`: the member belongs to the whole answer and not to its blocks. A consumer that called again may return the
-    sum of several answers. `in_json` converts the form in a stream to the form in an answer of Converse.
+    `shape` is the name of the AWS shape of the value, or of the items of a list; None if AWS's model does not restrict
+    the value. `whole` is true if the member belongs to the whole answer and not to its blocks: a consumer that called
+    again may return the sum of several answers. `in_json` converts a value of a stream to that of a Converse answer.
     """
 
     sent: Callable[[Response], Any]
     shape: str | None
     whole: bool = False
     in_json: Callable[[Any], Any] = lambda sent: sent
-
-
-def _additional(answer: Response) -> Any:
-    return {} if answer.additional is None else answer.additional
 
 
 PLACES: Final[Mapping[str, _OutcomePlace]] = {
@@ -65,7 +54,9 @@ PLACES: Final[Mapping[str, _OutcomePlace]] = {
     "tool_results": _OutcomePlace(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
     "usage": _OutcomePlace(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
     "trace": _OutcomePlace(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
-    "additional": _OutcomePlace(_additional, None, whole=True),
+    "additional": _OutcomePlace(
+        lambda answer: {} if answer.additional is None else answer.additional, None, whole=True
+    ),
     "content": _OutcomePlace(_blocks, "ContentBlock", whole=True),
 }
 """The members of an Outcome that are compared with the answer that the fake sent."""
@@ -78,62 +69,58 @@ SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "toolResult": ("tool_results", "content"),
     "image": ("images", "content"),
 }
-"""For each kind of block: the members of an Outcome that show it. A kind is judged if one of these members is not None.
-"""
+"""For each kind of block, the members of an Outcome that show it. A kind is compared if one of them is not None."""
 
 
-def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> UnlikePlace | None:
-    """Return the first member that differs from the sent answer; None if none differs, or if no call got a whole
-    answer.
+def _responses(calls: Iterable[Call]) -> list[Response]:
+    """Return the answers that the fake sent completely."""
+    return [response for call in calls if (response := call.response) is not None]
 
-    If the fake sent several answers, each of them is accepted. `went_on`: the outcome covers more than one answer. Then
-    only the members that belong to blocks are compared, also with the blocks of all answers together.
+
+def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> tuple[str, bool] | None:
+    """Return how the outcome differs from the sent answer in its first member that differs.
+
+    The result is a text, and True if a part of the member is missing but the rest is right. It is None if no member
+    differs, or if no call got a whole answer. If the fake sent several answers, each of them is accepted. `went_on`
+    means that the outcome covers several answers. Then only the members that belong to blocks are compared, also with
+    the blocks of all answers together.
     """
-    responses = [response for call in calls if (response := call.response) is not None]
-    if not responses:
-        return None
-    if went_on:
+    responses = _responses(calls)
+    if responses and went_on:
         blocks = [block for response in responses for block in _blocks(response)]
         responses.append(Response({"role": "assistant", "content": blocks}, "end_turn"))
-    return _nearest([_first(outcome, response, whole=not went_on) for response in responses])
+    found = [_first(outcome, response, whole=not went_on) for response in responses]
+    return None if None in found or not found else found[0]
 
 
-def _nearest(found: Sequence[UnlikePlace | None]) -> UnlikePlace | None:
-    return None if None in found else found[0]
-
-
-def _first(outcome: Outcome, response: Response, *, whole: bool) -> UnlikePlace | None:
+def _first(outcome: Outcome, response: Response, *, whole: bool) -> tuple[str, bool] | None:
     for name, place in PLACES.items():
         given = getattr(outcome, name)
         if given is None or (place.whole and not whole):
             continue
         sent, got = _plain(place.sent(response)), _plain(given)
         if all(got not in (form, _modelled(place.shape, form)) for form in (sent, place.in_json(sent))):
-            return UnlikePlace(f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent))
+            return f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent)
     return None
 
 
 def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> str | None:
-    """Return the first of these kinds of blocks that the fake sent, but that no member of the outcome shows."""
-    sent = {
-        kind
-        for call in calls
-        if (response := call.response) is not None
-        for block in _blocks(response)
-        for kind in block
-    }
-    return next(
-        (
-            kind
-            for kind in kinds
-            if kind in sent and all(getattr(outcome, place) is None for place in SHOWN_BY.get(kind, ()))
-        ),
-        None,
-    )
+    """Return the first of these kinds of blocks that the fake sent, but that no member of the outcome shows.
+
+    Return None if the outcome shows all of these kinds that were sent.
+    """
+    sent = {kind for response in _responses(calls) for block in _blocks(response) for kind in block}
+    for kind in kinds:
+        if kind in sent and all(getattr(outcome, place) is None for place in SHOWN_BY.get(kind, ())):
+            return kind
+    return None
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with plain dicts and lists, so that equal values compare equal."""
+    """Copy a value with a dict for each mapping, a list for each tuple and bytes for each bytearray.
+
+    Then two values are equal if their contents are equal.
+    """
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         return {name: _plain(member) for name, member in members.items()}
@@ -143,7 +130,7 @@ def _plain(value: Any) -> Any:
 
 
 def _modelled(shape_name: str | None, value: Any) -> Any:
-    """Return the value as botocore parses it: without the members that are not in AWS's model."""
+    """Return the part of a value that botocore would parse: all members except those that AWS's model lacks."""
     if shape_name is None or not bedrock.has_shape(shape_name):
         return value
     shape = bedrock.shape(shape_name)
@@ -161,9 +148,7 @@ def _known(shape: Any, value: Any) -> Any:
 
 
 def _is_part(got: Any, sent: Any) -> bool:
-    """Whether each part of a value was sent: the items of a list in the same order, the members of a mapping in any
-    order.
-    """
+    """Whether `got` is `sent`, or a part of it: fewer members, fewer items in the same order, or a piece of a text."""
     if is_object(got) and is_object(sent):
         return all(name in sent and (sent[name] == each or _is_part(each, sent[name])) for name, each in got.items())
     if is_array(got) and is_array(sent):

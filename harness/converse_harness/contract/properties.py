@@ -30,10 +30,11 @@ class Unending(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class PropertyDraw:
-    """How the answers for a property are generated.
+    """The arguments for generating the answers of a property.
 
     `kinds` are the kinds of blocks (None: all) and `examples` is the number of answers. `seed` determines the answers
-    (None: hypothesis chooses a seed). Hypothesis' database stores answers that were not handled under `key`.
+    (None: hypothesis chooses a seed). `key` is the key under which hypothesis' database stores the answers that were
+    not handled.
     """
 
     operation: str
@@ -58,9 +59,10 @@ class Property:
     draws: Callable[[Sequence[str], str, str], SearchStrategy[Reply]]
 
     def check(self, put: Callable[[Reply], None], drawing: PropertyDraw, *, shrink: bool = True) -> None:
-        """Call `put` with the drawn answers. Raises the error of `put` for the smallest answer that fails.
+        """Call `put` with each generated answer. Raises the error of `put` for the smallest answer that fails.
 
-        Without `shrink` no answer of an earlier run is tried again, and none is made smaller.
+        If `shrink` is false, answers that failed in an earlier run are not tried again, and the first answer that fails
+        is not made smaller.
         """
         from hypothesis import HealthCheck, Phase, given, settings
         from hypothesis import seed as seeded
@@ -89,7 +91,7 @@ class Property:
         kinds = block_kinds() if drawing.kinds is None else drawing.kinds
         test = quietly(given(answer=self.draws(kinds, drawing.operation, drawing.transport))(consumer))
         try:
-            # For a long answer that is not handled, Hypothesis makes a representation that nobody sees, and warns.
+            # If a long answer fails, hypothesis warns about the length of its representation, which is never printed.
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Generating overly large repr")
                 (test if drawing.seed is None else seeded(drawing.seed)(test))()
@@ -98,9 +100,9 @@ class Property:
 
 
 def _own_part(database: ExampleDatabase, key: str) -> ExampleDatabase:
-    """Return a database that keeps the answers of one property of one contract apart from all others.
+    """Return a database that stores the answers of one property of one contract in `database`, under keys of its own.
 
-    Hypothesis derives the key from the source of the test function, which all properties share.
+    Without it, all properties would share one key: hypothesis derives the key from the source of the test function.
     """
     from hypothesis.database import ExampleDatabase
 
@@ -121,7 +123,7 @@ def _own_part(database: ExampleDatabase, key: str) -> ExampleDatabase:
 
 
 def block_kinds() -> tuple[str, ...]:
-    """The kinds of content blocks for generated answers."""
+    """Return the kinds of content blocks that generated answers may have."""
     from converse_strategies.blocks import streamable
 
     return tuple(streamable())
@@ -133,37 +135,36 @@ def _at_the_edge(kinds: Sequence[str], operation: str, transport: str) -> Search
     return sampled_from(answers) if (answers := extremes(kinds)) else strategies.replies(kinds=kinds)
 
 
-PROPERTIES: Final[Mapping[str, Property]] = {
-    each.name: each
-    for each in (
-        Property(
-            "any_answer",
-            "Any legal answer, cut into deltas anywhere.",
-            "Return the same text, tool calls and reasoning, however they are cut.",
-            lambda kinds, operation, transport: strategies.replies(kinds=kinds),
+_ALL: Final = (
+    Property(
+        "any_answer",
+        "Any legal answer, cut into deltas anywhere.",
+        "Return the same text, tool calls and reasoning, however they are cut.",
+        lambda kinds, operation, transport: strategies.replies(kinds=kinds),
+    ),
+    Property(
+        "any_extreme",
+        "An answer at the edge: many blocks or deltas, long texts and inputs, large numbers, cut in odd places.",
+        "Return the same text, tool calls and reasoning, however long they are.",
+        _at_the_edge,
+    ),
+    Property(
+        "any_failure",
+        "Any error before the stream or inside it, after any part of any answer.",
+        "Fail, or ask again; never treat the part as whole, and run none of its tools.",
+        lambda kinds, operation, transport: (
+            strategies.errors() | strategies.stream_errors(replies=strategies.replies(kinds=kinds))
         ),
-        Property(
-            "any_extreme",
-            "An answer at the edge: many blocks or deltas, long texts and inputs, large numbers, cut in odd places.",
-            "Return the same text, tool calls and reasoning, however long they are.",
-            _at_the_edge,
-        ),
-        Property(
-            "any_failure",
-            "Any error before the stream or inside it, after any part of any answer.",
-            "Fail, or ask again; never treat the part as whole, and run none of its tools.",
-            lambda kinds, operation, transport: (
-                strategies.errors() | strategies.stream_errors(replies=strategies.replies(kinds=kinds))
-            ),
-        ),
-        Property(
-            "any_fault",
-            "Any answer with exactly one breach of the protocol, anywhere.",
-            "Fail, or read the clear parts; never treat a part as whole, never run an unclear tool, never hang.",
-            lambda kinds, operation, transport: strategies.faulty_replies(
-                kinds=kinds, transports=[transport], operations=[operation]
-            ).map(lambda case: case.reply),
-        ),
-    )
-}
+    ),
+    Property(
+        "any_fault",
+        "Any answer with exactly one breach of the protocol, anywhere.",
+        "Fail, or read the clear parts; never treat a part as whole, never run an unclear tool, never hang.",
+        lambda kinds, operation, transport: strategies.faulty_replies(
+            kinds=kinds, transports=[transport], operations=[operation]
+        ).map(lambda case: case.reply),
+    ),
+)
+
+PROPERTIES: Final[Mapping[str, Property]] = {each.name: each for each in _ALL}
 """Every property by its name."""

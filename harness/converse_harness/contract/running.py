@@ -40,7 +40,7 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 BEDROCK_URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
-"""A URL of Bedrock. A fake over httpx answers every such URL."""
+"""A URL of Bedrock. A fake for httpx answers it, and the URLs of all other regions too."""
 
 PATIENT: Final = 30.0
 """The timeout of the consumer's client in seconds, for cases in which the whole answer arrives."""
@@ -76,8 +76,7 @@ class Target:
         from converse_harness.intercept.clients import create_client
 
         timeouts = Config(read_timeout=self.patience, connect_timeout=self.patience)
-        url = getattr(self.fake, "url", None)
-        return create_client(config=timeouts) if url is None else create_client(config=timeouts, endpoint_url=url)
+        return create_client(config=timeouts, endpoint_url=getattr(self.fake, "url", None))
 
     @property
     def url(self) -> str:
@@ -90,8 +89,7 @@ class Target:
 
         Raises ReplyError unless the transport is "server".
         """
-        environ: dict[str, str] = self._of_the_server("environ")
-        return environ
+        return dict(self._of_the_server("environ"))
 
     def _of_the_server(self, name: str) -> Any:
         transport = self.fake.transport or ""
@@ -122,15 +120,15 @@ Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """A function that sends the target's request with the consumer. It returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""The seconds that a consumer has to end after its fake was closed. If it does not end, it is interrupted repeatedly
-for the same number of seconds."""
+"""The seconds that a consumer has to end by itself after its fake was closed. A consumer that goes on is interrupted
+again and again for so many seconds."""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""
 
 
 class SetUpFailed(Exception):
-    """The adapter failed before the consumer sent a request, so the test shows nothing about the consumer."""
+    """Raised if a test shows nothing about the consumer, for instance because the adapter failed before any request."""
 
 
 SetUpFailed.__module__ = "converse_harness.contract"  # its public import path
@@ -146,9 +144,9 @@ def _raise_in(thread: int) -> None:
 
 @contextmanager
 def _unraised() -> Generator[None]:
-    """Hide Python's reports of a `_Stopped` that was raised in a finalizer.
+    """During a `with` block, hide Python's reports of each `_Stopped` that is raised in a finalizer.
 
-    Such an exception has no effect, but `_interrupt` raises the next one.
+    Such an exception interrupts nothing, and `_interrupt` soon raises another one.
     """
     usual = sys.unraisablehook
 
@@ -165,14 +163,14 @@ def _unraised() -> Generator[None]:
 
 
 _FAKE: Final[ContextVar[object]] = ContextVar("converse_harness_contract", default=None)
-"""The fake of the adapter's run in which the current code is executed; None outside of such a run."""
+"""Inside a run of an adapter, the fake of this run; otherwise None."""
 
 
 class OwnRun:
-    """A mixin for a Fake, which refuses the calls of other runs.
+    """A mixin for a Fake that refuses the calls of other runs.
 
-    A consumer that cannot be stopped goes on in its thread. The patches of clients lead its calls to the newest fake,
-    and so it would take the replies of the next case.
+    A consumer that cannot be stopped goes on in its thread. Its calls reach the newest fake, so it would take the
+    replies of the next case.
     """
 
     def exchange(self, request: Request, **how: str) -> AnyExchange:
@@ -188,14 +186,14 @@ class OwnRun:
 
 @dataclass(slots=True)
 class _Run:
-    """One run of an adapter in a thread, and its result."""
+    """One run of an adapter in a thread of its own: `outcome` is what it returned, `error` the exception it raised."""
 
     adapter: Adapter
     target: Target
     outcome: object = None
     error: BaseException | None = None
-    cancel: Callable[[], object] | None = None
-    """Cancels the adapter's coroutine; None without a coroutine. `_Stopped` does not interrupt a waiting event loop."""
+    cancel: Callable[[], object] = lambda: None
+    """Cancels the adapter's coroutine, if there is one; `_Stopped` would not interrupt a waiting event loop."""
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -216,7 +214,7 @@ class _Run:
         return await made
 
     def ends(self, time_limit: float, most_calls: int) -> bool:
-        """Wait for the run to end; return False if it exceeds the time limit or the number of requests."""
+        """Wait for the run, and return whether it ended within the limits of seconds and of requests."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.endpoint.calls) <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
@@ -225,7 +223,7 @@ class _Run:
         return not self.thread.is_alive()
 
     def stop(self) -> None:
-        """Stop the run: close the fake, cancel the event loop, then interrupt the thread's code."""
+        """Stop the run: close the fake, cancel the adapter's coroutine, then interrupt the code of the thread."""
         self.target.fake.close()
         self._cancel()
         self.thread.join(_GRACE)
@@ -244,7 +242,7 @@ class _Run:
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))
-                self._cancel()  # also wakes the event loop
+                self._cancel()  # an event loop that waits for events is not interrupted
                 self.thread.join(_LOOK_EVERY)
             with suppress(_Stopped):
                 # If the consumer's thread has ended before it raised the last `_Stopped`, that interruption is pending
@@ -255,9 +253,8 @@ class _Run:
             tried.release()
 
     def _cancel(self) -> None:
-        if self.cancel is not None:
-            with suppress(RuntimeError):  # the loop is closed
-                self.cancel()
+        with suppress(RuntimeError):  # the loop is closed
+            self.cancel()
 
 
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
@@ -280,22 +277,31 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     _check_question(target)
     if not ends:
         return None
-    if going.error is not None:
-        return _failed(going.error, target)
-    if not isinstance(going.outcome, Outcome):
+    outcome, error = going.outcome, going.error
+    if error is not None:
+        ours = isinstance(error, ReplyError) and not isinstance(error, StreamOrderError)
+        if not isinstance(error, Exception) or ours:
+            raise error  # Ctrl-C, sys.exit, pytest.skip, pytest.fail, or an invalid Outcome
+        outcome = Outcome(error=error)
+    if not isinstance(outcome, Outcome):
         raise SetUpFailed(
-            f"The adapter returned {going.outcome!r}. Return an Outcome(text=..., tool_calls=..., stop_reason=..., "
+            f"The adapter returned {outcome!r}. Return an Outcome(text=..., tool_calls=..., stop_reason=..., "
             "error=...)."
         )
-    if going.outcome.error is not None:
-        _asked(going.outcome.error, target)
-    elif not target.fake.calls.all:
+    if target.fake.calls.all:
+        return outcome
+    if outcome.error is None:
         raise SetUpFailed(
-            f"The adapter returned {going.outcome!r}, and the consumer asked nothing, so that it cannot have read an "
-            "answer. Let the adapter send the question with the consumer: target.client or target.url is the way, "
+            f"The adapter returned {outcome!r}, and the consumer asked nothing, so that it cannot have read an answer. "
+            "Let the adapter send the question with the consumer: target.client or target.url is the way, "
             "target.request the question."
         )
-    return going.outcome
+    failed = outcome.error
+    what = failed if isinstance(failed, str) else f"{type(failed).__name__}: {failed}"
+    raise SetUpFailed(
+        f"The adapter failed before the consumer asked anything, with {what}. That is no verdict on the consumer; mend "
+        "the adapter, or what it needs."
+    ) from (None if isinstance(failed, str) else failed)
 
 
 def _check_question(target: Target) -> None:
@@ -315,22 +321,3 @@ def _check_question(target: Target) -> None:
             f"Bedrock refuses the consumer's question, {why} That is no verdict on what it makes of answers; let the "
             "adapter ask what Bedrock answers."
         )
-
-
-def _failed(error: BaseException, target: Target) -> Outcome:
-    ours = isinstance(error, ReplyError) and not isinstance(error, StreamOrderError)
-    if not isinstance(error, Exception) or ours:
-        raise error  # Ctrl-C, sys.exit, pytest.skip, pytest.fail, or an invalid Outcome
-    _asked(error, target)
-    return Outcome(error=error)
-
-
-def _asked(error: BaseException | str, target: Target) -> None:
-    """Raise SetUpFailed if the adapter raised or returned the error before it sent any request."""
-    if target.fake.calls.all:
-        return
-    what, cause = (error, None) if isinstance(error, str) else (f"{type(error).__name__}: {error}", error)
-    raise SetUpFailed(
-        f"The adapter failed before the consumer asked anything, with {what}. That is no verdict on the consumer; mend "
-        "the adapter, or what it needs."
-    ) from cause

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
+from converse_harness.bedrock.findings import is_object
 from converse_harness.cases import CASES, UnknownCase
 from converse_harness.contract.expectations import OVERFLOW
 from converse_harness.contract.properties import PROPERTIES, block_kinds
@@ -48,7 +49,7 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "examples": (_is_count, "a whole number, 1 or more"),
     "seed": (lambda value: value is None or (type(value) is int and value >= 0), "a whole number, 0 or more, or None"),
 }
-"""For each setting with a single value: a function that returns whether a value is allowed, and a description of the
+"""The settings that are one value each: a function that returns whether a value is allowed, and a description of the
 allowed values."""
 
 
@@ -64,7 +65,7 @@ def check(contract: type[Any], where: str) -> None:
 
 
 def takes_arguments(function: Callable[..., Any], count: int) -> bool:
-    """Whether a function can be called with this many arguments by position; True if Python cannot find out."""
+    """Whether a function can be called with `count` positional arguments; True if its signature is unknown."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:
@@ -75,11 +76,11 @@ def takes_arguments(function: Callable[..., Any], count: int) -> bool:
 
 
 _ALIKE: Final = 0.75
-"""The least similarity (1: equal) at which an attribute's name counts as a misspelt name of a setting."""
+"""An attribute counts as a misspelt setting if the two names are at least so similar; 1 means equal."""
 
 
 def _check_names(contract: type[Any], where: str) -> None:
-    """Raise ReplyError for a misspelt setting, or for a method `consume` that does not accept a target."""
+    """Raise ReplyError for an attribute with a misspelt name, and for a `consume` that does not accept a target."""
     for name, value in vars(contract).items():
         if name in SETTINGS or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
             continue
@@ -101,10 +102,10 @@ def _check_kinds(kinds: Any, where: str) -> None:
 
 
 def _check_errors(errors: Any, where: str) -> None:
-    if not isinstance(errors, Mapping):
+    if not is_object(errors):
         raise ReplyError(f"{where}.errors = {errors!r}; a dict from your own errors to lists of names of AWS errors.")
     allowed = {*bedrock.all_errors(), OVERFLOW}
-    for key, names in _items(errors):
+    for key, names in errors.items():
         if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
             raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
         shown = key if isinstance(key, str) else key.__name__
@@ -116,18 +117,14 @@ def _check_errors(errors: Any, where: str) -> None:
             )
 
 
-def _items(given: Any) -> list[tuple[Any, Any]]:
-    return list(given.items())
-
-
 def _check_known(contract: type[Any], where: str) -> None:
     known: Any = contract.known
-    if not isinstance(known, Mapping):
+    if not is_object(known):
         raise ReplyError(
             f'{where}.known = {known!r}; a dict from cases and properties to reasons, such as {{"cut_off": "why"}}.'
         )
     names = {*contract.cases(), *PROPERTIES}
-    for name, reason in _items(known):
+    for name, reason in known.items():
         if name not in names:
             try:
                 case = CASES[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
@@ -34,14 +34,14 @@ class Contract(Protocol):
     kinds: ClassVar[Sequence[str] | None]
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
-        """Call the target with the consumer."""
+        """Send the target's request with the consumer, and return the consumer's result."""
         ...
 
 
 def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
-    """Open a fake that accepts unused replies and unexpected calls, because the verdict covers both.
+    """Open a fake that does not fail the test for unused replies and unexpected calls: the verdict covers both.
 
-    `server` returns the server, and is called only for the transport "server".
+    `server` returns the running server. It is called only for the transport "server".
     """
     if transport == "server":
         return server().script(unused="allow", unexpected="allow")
@@ -61,25 +61,23 @@ def _of_one_run(kind: type[Fake]) -> type[Fake]:
 
 def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
     """Run the contract's consumer with an open fake that sends these replies, judge the result, and close the fake."""
-    try:
+    with closing(fake):
         verdict, outcome, requests = _put(contract, fake, replies)
-    finally:
-        fake.close()
     try:
         fake.check()
     except CallError:
-        if outcome is not None:  # a stopped consumer may have sent requests after its fake was closed
+        if outcome is not None:  # a stopped consumer may send requests after its fake was closed
             raise
     return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
 
 
 @contextmanager
-def told_once(contract: type[Contract], name: str) -> Generator[None]:
-    """Raise an error of the adapter in full in the first test of a contract, and as one line in its later tests."""
+def in_full_once(contract: type[Contract], name: str) -> Generator[None]:
+    """Run a `with` block for the test `name`. If an earlier test raised the same error, shorten it to one line."""
     try:
         yield
     except (SetUpFailed, ReplyError) as error:
-        first = _TOLD.setdefault(contract, {}).setdefault(str(error), name)
+        first = _RAISED.setdefault(contract, {}).setdefault(str(error), name)
         if first == name:
             raise
         line = f"{type(error).__name__}, as in {first}: {' '.join(str(error).split())[:_SHOWN]}..."
@@ -87,8 +85,8 @@ def told_once(contract: type[Contract], name: str) -> Generator[None]:
 
 
 _SHOWN: Final = 80
-_TOLD: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
-"""For each contract: the text of an error -> the test that shows the error in full."""
+_RAISED: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
+"""Maps each contract to the errors of its adapter: their texts, with the test that raised each of them in full."""
 
 
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
@@ -124,22 +122,17 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
     If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls that contain
     tool results with FOLLOW_UP, and all other later calls with the last reply again.
     """
-    *first, last = replies
     follow_up = reply.text(FOLLOW_UP)
-    if goes_on:
-        fake.script(*replies)
-        fake.always(follow_up)
-        return
-    if first:
-        fake.script(*first)
 
     def again(call: Call) -> Reply:
-        return follow_up if call.tool_results else last.times(1)
+        return follow_up if call.tool_results else replies[-1].times(1)
 
-    fake.always(again)
+    if ordered := replies if goes_on else replies[:-1]:
+        fake.script(*ordered)
+    fake.always(follow_up if goes_on else again)
 
 
 def _is_silent(answer: Reply) -> bool:
-    """Whether the client waits until its timeout, because the answer or the rest of the answer never arrives."""
+    """Whether an answer, or the rest of it, never arrives, so that the client waits until its timeout."""
     faults = [placement.fault for placement in answer.placements]
     return any(fault.name in ("connect_timeout", "read_timeout") or is_endless(fault) for fault in faults)

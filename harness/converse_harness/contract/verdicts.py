@@ -33,7 +33,7 @@ class NotHandled(AssertionError, Failed):
     """Raised if the consumer mishandled or refused an answer; the message contains the verdict."""
 
     def __init__(self, message: str) -> None:
-        # No traceback: it would show only the contract's own code.
+        # pytest prints no traceback, because its lines would all be lines of the contract.
         Failed.__init__(self, message, pytrace=False)
 
 
@@ -58,7 +58,7 @@ class Seen:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The observations as JSON values; the error is represented by its name."""
+        """The observations as a JSON object, with the name of the error in place of the exception."""
         outcome = self.outcome or Outcome()
         calls = [
             [call.name, call.input if isinstance(call.input, str) else dict(call.input)] for call in outcome.tool_calls
@@ -84,11 +84,11 @@ class Tried:
 
 
 _MOST: Final = 5000
-"""A failure shows a reply as code of at most this number of characters, and a longer reply as its summary."""
+"""A failure shows a generated reply as code, or as its summary if the code has more characters than this."""
 
 
 def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> None:
-    """Attach a verdict to the test's report, for the table at the end."""
+    """Attach a verdict to the report of a test, for the table of verdicts that pytest prints at the end."""
     told = {
         "contract": item.nodeid.rpartition("::")[0],
         "test": name,
@@ -101,22 +101,23 @@ def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> N
 
 
 def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled | None:
-    """Return the exception that the test must raise; None if the consumer handles the answer."""
+    """Return the exception for a test in which the consumer was tried; None if it handled the answer.
+
+    `asked` is the case or property of the test, and `contract` is the name of the contract's class.
+    """
     verdict = tried.seen.verdict
     if verdict.level is VerdictLevel.HANDLED:
         return None
+    sent = [answer.summary for answer in tried.replies]
     if isinstance(asked, Property):  # the message shows each generated reply as Python code
         from hypothesis.vendor.pretty import pretty
 
-        code = [pretty(answer) for answer in tried.replies]
-        shown = zip(code, tried.replies, strict=True)
-        sent = [asked.sentence, *(text if len(text) <= _MOST else answer.summary for text, answer in shown)]
-    else:
-        sent = [asked.sentence, *(answer.summary for answer in tried.replies)]
+        code = map(pretty, tried.replies)
+        sent = [text if len(text) <= _MOST else short for text, short in zip(code, sent, strict=True)]
     made = tried.seen.requests
     requests = "" if verdict.flaw is Flaw.ENDLESS else f" ({made} request{'' if made == 1 else 's'})"
     rows = [
-        ("sent", "\n".join(sent)),
+        ("sent", "\n".join((asked.sentence, *sent))),
         ("seen", f"{verdict.why}{requests}"),
         ("must", asked.required),
         ("alone", f'pytest -k "{contract} and {asked.name}"'),
