@@ -21,65 +21,46 @@ from converse_harness.intercept.forward_boto import check_captured, with_capturi
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys import is_bedrock
+from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
-from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
 
 
-def hold_call(original: Any) -> Any:
-    """Replace aiobotocore's `AioEndpoint._send_request`, so that all attempts of a call go to the same fake.
-
-    It is the fake that was open when the call began.
+@replacement
+async def hold_call(original: Any, self: Any, request_dict: Any, operation_model: Any) -> Any:
+    """Replace aiobotocore's `AioEndpoint._send_request`, so that the fake that is open at the start of a call answers
+    all of its attempts.
     """
-
-    @functools.wraps(original)
-    async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
-        if held is None:
-            try:
-                return await original(self, request_dict, operation_model)
-            except Exception as error:
-                refuse_unsigned(error, self.host)
-                raise
-        before = CURRENT_CALL.get()
-        try:
-            CURRENT_CALL.set(held)
-            return await original(self, request_dict, operation_model)
-        finally:
-            CURRENT_CALL.set(before)
-            registry.end_call(held)
-
-    return _send_request
+    if not is_bedrock(self._endpoint_prefix):
+        return await original(self, request_dict, operation_model)
+    with registry.one_call(operation_model.name, self.host, refuse_unsigned):
+        return await original(self, request_dict, operation_model)
 
 
-def answer(original: Any) -> Any:
+@replacement
+async def answer(original: Any, self: Any, request: Any) -> Any:
     """Replace aiobotocore's `AioEndpoint._send`: the fake answers the request, or captures the real answer."""
-    response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
-
-    @functools.wraps(original)
-    async def _send(self: Any, request: Any) -> Any:
-        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
-        if fake is None:
-            try:
-                return await original(self, request)
-            except Exception as error:
-                raise_blocked(error)
-                raise
-        started = monotonic()
-        exchange = ask(fake, self, request)
-        if exchange.captured is not None:
-            with forwarding(exchange, exchange.captured, with_capturing_content) as capture:
-                return check_captured(capture, self, await original(self, request))
-        response = exchange.response
-        if response.wait:
-            await _sleep_of(self)(wait_for(exchange, self, request.url))
-        body = AioBody(exchange, started, self, request.url)
-        if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
-            with errors_of_botocore(request.url, type(_broken_stream(self, "stalled")), Exception):
-                await body.read()
-        return response_class(request.url, response.status, headers(exchange), body)
-
-    return _send
+    fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
+    if fake is None:
+        try:
+            return await original(self, request)
+        except Exception as error:
+            raise_blocked(error)
+            raise
+    started = monotonic()
+    exchange = ask(fake, self, request)
+    if exchange.captured is not None:
+        with forwarding(exchange, exchange.captured, with_capturing_content) as capture:
+            return check_captured(capture, self, await original(self, request))
+    response = exchange.response
+    if response.wait:
+        await _sleep_of(self)(wait_for(exchange, self, request.url))
+    body = AioBody(exchange, started, self, request.url)
+    if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
+        with errors_of_botocore(request.url, type(_broken_stream(self, "stalled")), Exception):
+            await body.read()
+    response_class = import_module("aiobotocore.awsrequest").AioAWSResponse
+    return response_class(request.url, response.status, headers(exchange), body)
 
 
 def _broken_stream(endpoint: Any, broken: Break) -> Exception:

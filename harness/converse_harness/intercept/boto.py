@@ -31,6 +31,7 @@ from converse_harness.intercept.exchange import CallExchange, OpenFake, Transpor
 from converse_harness.intercept.forward_boto import check_captured
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.keys import is_bedrock
+from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import HttpResponse, Request
@@ -47,27 +48,16 @@ _FAILURES = {
 
 
 def hold_call(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send_request`, so that all attempts of a call go to the same fake.
-
-    It is the fake that was open when the call began.
+    """Replace botocore's `Endpoint._send_request`, so that the fake that is open at the start of a call answers all of
+    its attempts.
     """
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
-        if held is None:
-            try:
-                return original(self, request_dict, operation_model)
-            except Exception as error:
-                refuse_unsigned(error, self.host)
-                raise
-        before = CURRENT_CALL.get()
-        try:
-            CURRENT_CALL.set(held)
+        if not is_bedrock(self._endpoint_prefix):
             return original(self, request_dict, operation_model)
-        finally:
-            CURRENT_CALL.set(before)
-            registry.end_call(held)
+        with registry.one_call(operation_model.name, self.host, refuse_unsigned):
+            return original(self, request_dict, operation_model)
 
     return _send_request
 
@@ -282,15 +272,11 @@ class BotoBody(io.RawIOBase):
         super().close()
 
 
-def leave_bedrock(original: Any) -> Any:
+@replacement
+def leave_bedrock(original: Any, self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
     """Replace moto's `BotocoreStubber.__call__`, so that the fake and not moto answers requests to Bedrock."""
-
-    @functools.wraps(original)
-    def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
-        _, _, service = event_name.partition(".")
-        # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
-        if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
-            return None
-        return original(self, event_name, request, **kwargs)
-
-    return answer_the_rest
+    _, _, service = event_name.partition(".")
+    # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
+    if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
+        return None
+    return original(self, event_name, request, **kwargs)

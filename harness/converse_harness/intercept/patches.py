@@ -86,6 +86,23 @@ class _Record:
     added: bool
 
 
+def replacement(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Decorate a function that has the original as its first parameter; the result takes only the original.
+
+    The result returns the replacement of the original: it passes the original and all arguments of a call to
+    `function`.
+    """
+
+    def replace(original: Any) -> Any:
+        @wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return function(original, *args, **kwargs)
+
+        return call
+
+    return replace
+
+
 @cache
 def function_named(name: str) -> Callable[[Any], Any]:
     """Import and return a function of this package; `name` is "module.function"."""

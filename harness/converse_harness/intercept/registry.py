@@ -25,9 +25,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
@@ -44,6 +44,9 @@ from converse_harness.intercept.patch_points import PATCHES
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
+
+
+_Value = TypeVar("_Value")
 
 
 class _Entry:
@@ -66,10 +69,6 @@ class _Entry:
         self.callers: WeakSet[threading.Thread] = WeakSet()
         self.opener = threading.current_thread()
 
-    def is_endpoint_of(self, endpoint: str) -> bool:
-        """Whether the endpoint URL of a client is this fake's URL, or this URL with a longer path."""
-        return f"{endpoint}/".startswith(f"{self.url}/")
-
 
 class ActiveCall:
     """One running call with all its attempts: the operation, and the entry of the fake chosen when the call began."""
@@ -82,11 +81,6 @@ class ActiveCall:
         self.call: Call | None = None
         """The Call of the newest attempt; None before the first attempt."""
 
-    @property
-    def records(self) -> bool:
-        """Whether this call may be forwarded to the real service."""
-        return self.entry.responder.records
-
 
 CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held", default=None)
 """The call that runs in this context."""
@@ -98,7 +92,7 @@ contexts they remain blocked."""
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
-"""The running calls. The references are weak, so that an interrupted call without `end_call` is not kept for ever."""
+"""The running calls. The references are weak, so that a call is not kept for ever if an interrupt stops the code at its end."""
 _below: RefusingFake | None = None
 _keepers: list[object] = []
 """The owners that called `keep_patches`. While there is an owner, botocore remains patched even if no fake is open."""
@@ -120,7 +114,7 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """
     try:
         PATCHES.ready(eager=boto)
-        _locked(lambda: _push(_Entry(fake, boto=boto, url=url)), otherwise=lambda: _pop(fake))
+        locked(lambda: _push(_Entry(fake, boto=boto, url=url)))
     except BaseException:
         close_fake(fake)
         raise
@@ -151,7 +145,7 @@ def tell_workers() -> None:
 
 def close_fake(fake: OpenFake) -> None:
     """Remove a fake from the stack, at any position. Closing a closed fake does nothing."""
-    _locked(lambda: _pop(fake), otherwise=lambda: _pop(fake))
+    _twice_if_interrupted(lambda: _pop(fake))
 
 
 @contextmanager
@@ -172,40 +166,48 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         close_fake(fake)
 
 
-def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
-    """Register the start of a boto call. Return None if no fake must answer the call.
+@contextmanager
+def one_call(operation: str, endpoint: str, refuse_unsigned: Callable[[Exception, str], None]) -> Generator[None]:
+    """Register a boto call to Bedrock: in the `with` block, the client runs all attempts of the call.
 
-    `endpoint` is the client's endpoint URL, which the user or botocore has set. Raises BlockedConnection in a thread
+    `endpoint` is the client's endpoint URL, which the user or botocore has set. If no fake must answer the call and the
+    block raises an exception, `refuse_unsigned(exception, endpoint)` is called. Raises BlockedConnection in a thread
     that outlived its fake.
     """
     entry = _entry_for(endpoint)
-    if entry is not None:
-        held = ActiveCall(entry, operation)
+    if entry is None:
+        _refuse_outlived(endpoint)
+        try:
+            yield
+        except Exception as error:
+            refuse_unsigned(error, endpoint)
+            raise
+        return
+    held = ActiveCall(entry, operation)
+    before = CURRENT_CALL.get()
+    try:
         entry.callers.add(threading.current_thread())
         _running.add(held)
-        return held
-    _refuse_outlived(endpoint)
-    return None
+        CURRENT_CALL.set(held)
+        yield
+    finally:
+        CURRENT_CALL.set(before)
+        _running.discard(held)
+        if not _entries:
+            unpatch_if_idle()
 
 
 def _entry_for(endpoint: str) -> _Entry | None:
     newest_first = _entries[::-1]
     answers = None
     for entry in newest_first:
-        if entry.url and entry.is_endpoint_of(endpoint):
-            return entry
+        if entry.url and f"{endpoint}/".startswith(f"{entry.url}/"):
+            return entry  # the client's endpoint is the URL of this fake, or this URL with a longer path
         if entry.boto and answers is None:
             answers = entry
             if entry.responder.records:
                 break
     return answers or next(iter(newest_first), None)
-
-
-def end_call(held: ActiveCall) -> None:
-    """Register the end of a call from `begin_call`."""
-    _running.discard(held)
-    if not _entries:
-        unpatch_if_idle()
 
 
 def fake_for_call(endpoint: str) -> OpenFake | None:
@@ -252,13 +254,19 @@ def closing() -> BlockingFake | None:
 
 
 @contextmanager
-def forwarding() -> Generator[None, None, None]:
-    """Allow calls to the real service, with real keys, in a `with` block. Other contexts are not affected."""
-    token = _FORWARDING.set(True)
+def assigned(variable: ContextVar[_Value], value: _Value) -> Generator[None]:
+    """Set a context variable in a `with` block."""
+    before = variable.get()
     try:
+        variable.set(value)
         yield
     finally:
-        _FORWARDING.reset(token)
+        variable.set(before)
+
+
+def forwarding() -> AbstractContextManager[None]:
+    """Allow calls to the real service, with real keys, in a `with` block. Other contexts are not affected."""
+    return assigned(_FORWARDING, True)
 
 
 def _refuse_outlived(endpoint: str) -> None:
@@ -295,20 +303,16 @@ def drop_patches(owner: object) -> None:
 def unpatch_if_idle() -> None:
     """Remove the patches if nothing needs them any more."""
     if not _needed():
-        _locked(_take_out, otherwise=_take_out)
+        _twice_if_interrupted(_take_out)
 
 
 def _needed() -> bool:
-    return bool(_entries or _running or _below or _keepers or _outlived_threads_run())
+    return bool(_entries or _running or _below or _keepers or any(_runs(each()) for each in _outlived.keyrefs()))
 
 
-def _outlived_threads_run() -> bool:
-    return any(thread is not None and _runs(thread) for thread in (reference() for reference in _outlived.keyrefs()))
-
-
-def _runs(thread: threading.Thread) -> bool:
+def _runs(thread: threading.Thread | None) -> bool:
     try:
-        return thread.is_alive()
+        return thread is not None and thread.is_alive()
     except RuntimeError:  # since Python 3.13, for a thread that `threading` did not start
         return False
 
@@ -350,15 +354,12 @@ def _take_out() -> None:
         PATCHES.take_out()
 
 
-def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
-    """Run `step` while the lock is held. If it fails or is interrupted, run `otherwise` and raise the exception again.
-
-    `otherwise` must be able to undo an unfinished `step`.
-    """
+def _twice_if_interrupted(step: Callable[[], None]) -> None:
+    """Run `step` while the lock is held. If it raises an exception, run it again, and raise the exception."""
     try:
         locked(step)
     except BaseException:
-        locked(otherwise)
+        locked(step)
         raise
 
 
