@@ -338,14 +338,8 @@ def test_record_has_transports_for_one_client(path: Path, server: ConverseServer
 def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server: ConverseServer) -> None:
     """As aiobotocore does it: its call is passed on, and its HTTP session is one of httpx."""
     with server.script(reply.text("hi")) as upstream, record(path, upstream=upstream.url) as recorder:
-        held = registry.begin_call("Converse", upstream.url)
-        before = registry.CURRENT_CALL.set(held)
-        try:
+        with registry.one_call("Converse", upstream.url, lambda error, endpoint: None):
             assert own(httpx, recorder, upstream.url, "converse").status == 200
-        finally:
-            registry.CURRENT_CALL.reset(before)
-            assert held is not None
-            registry.end_call(held)
     assert recorder.calls == []
 
 

@@ -10,9 +10,12 @@ import errno
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self
+
+from converse_harness.intercept import registry
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import CallOutcome
@@ -37,28 +40,21 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
 as "connection refused"."""
 
 
+@dataclass(slots=True, eq=False)
 class Capture:
     """Records the answer to a forwarded call. Only the first report of the end counts.
 
-    An exception in the `with` block of a Capture is passed to `broke`. To save time, code that iterates over a long
-    stream appends `(data, monotonic() - started)` to `pieces` directly. `wrap` wraps the raw response of botocore or
-    aiobotocore, so that it reports what the client reads; it is None for other libraries.
+    An exception in the `with` block of a Capture is passed to `broke`. `started` is the time of the monotonic clock, in
+    seconds. To save time, code that iterates over a long stream appends `(data, monotonic() - started)` directly to
+    `captured.pieces`. `wrap` wraps the raw response of botocore or aiobotocore: the wrapper reports the bytes that the
+    client reads. For other libraries, `wrap` is None.
     """
 
-    __slots__ = ("_exchange", "_over", "captured", "pieces", "started", "wrap")
-
-    def __init__(
-        self,
-        exchange: TransportExchange,
-        captured: CapturedExchange,
-        wrap: Callable[[Any, Capture], Any] | None = None,
-    ) -> None:
-        self._exchange = exchange
-        self._over = False
-        self.captured = captured
-        self.pieces = captured.pieces
-        self.started = monotonic()
-        self.wrap = wrap
+    exchange: TransportExchange
+    captured: CapturedExchange
+    wrap: Callable[[Any, Capture], Any] | None = None
+    started: float = field(default_factory=monotonic, init=False)
+    _over: bool = field(default=False, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +71,7 @@ class Capture:
     def took(self, data: bytes) -> None:
         """Report that the client read a piece of the body."""
         if data:
-            self.pieces.append((data, monotonic() - self.started))
+            self.captured.pieces.append((data, monotonic() - self.started))
 
     def complete(self) -> None:
         """Report that the client has the whole body."""
@@ -109,7 +105,7 @@ class Capture:
             self._over = True
             self.captured.failure, self.captured.ended = failure, end
             self.captured.ended_at = monotonic() - self.started
-            self._exchange.ended(outcome)
+            self.exchange.ended(outcome)
 
 
 FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded", default=None)
@@ -121,13 +117,8 @@ def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
     """Yield a Capture for the call that the `with` block sends. In this block, FORWARDED is this Capture."""
-    before = FORWARDED.get()
-    try:
-        with Capture(exchange, captured, wrap) as capture:
-            FORWARDED.set(capture)
-            yield capture
-    finally:
-        FORWARDED.set(before)
+    with Capture(exchange, captured, wrap) as capture, registry.assigned(FORWARDED, capture):
+        yield capture
 
 
 class CapturingBody:
@@ -154,7 +145,7 @@ class CapturingBody:
         return self._pieces(self._body.read_chunked(*args, **kwargs))
 
     def _pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        took, started = self._capture.pieces.append, self._capture.started
+        took, started = self._capture.captured.pieces.append, self._capture.started
         with self._capture:
             for piece in pieces:
                 took((piece, monotonic() - started))
@@ -162,7 +153,7 @@ class CapturingBody:
         self._capture.complete()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        took, started = self._capture.pieces.append, self._capture.started
+        took, started = self._capture.captured.pieces.append, self._capture.started
         with self._capture:
             async for piece in self._body:
                 took((piece, monotonic() - started))

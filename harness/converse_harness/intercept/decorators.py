@@ -6,8 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, aclosing
-from operator import attrgetter
+from contextlib import AbstractContextManager, aclosing, contextmanager
 from typing import Any, Final, cast
 
 _NO_GENERATOR: Final = (
@@ -26,8 +25,8 @@ _NO_TESTS: Final = (
 _TEST: Final = "test"
 """The prefix of the names of test methods, in pytest and unittest."""
 
-_HELD: Final = "_converse_harness_fake"
-"""The attribute in which a unittest test keeps its open fake."""
+_ERRORS: Final = "_converse_harness_errors"
+"""The attribute of a unittest test with a list of the exceptions that it raised. It exists while the fake is open."""
 
 _WRITTEN: Final = "_converse_harness_written"
 """The attribute in which a wrapped test method keeps the undecorated method."""
@@ -158,54 +157,46 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, vars(method).get(_WRITTEN, method)
 
 
-class _OfTest:
-    """The fake of one unittest test, and the exception that the test raised, if any.
-
-    setUp and the test run in `with` blocks of this object. If they raise an exception, `__exit__` stores it for the
-    fake, which then does not report unused replies.
-    """
-
-    def __init__(self, test: Any, fake: OpenedFake) -> None:
-        self._test = test
-        self._fake = fake
-        self._error: Exception | None = None
-
-    def open(self) -> None:
-        """Open the fake, and register a cleanup that closes the fake after tearDown and after the cleanups of setUp."""
-        self._fake.__enter__()
-        setattr(self._test, _HELD, self)
-        self._test.addCleanup(self._close)
-
-    def _close(self) -> None:
-        __tracebackhide__ = True
-        delattr(self._test, _HELD)
-        error = self._error
-        self._fake.__exit__(None if error is None else type(error), error, None)
-
-    def __enter__(self) -> None:
-        """Do nothing: `open` has already opened the fake."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
-            self._error = error
+@contextmanager
+def _errors_kept(test: Any) -> Generator[None]:
+    """Append the exception that the `with` block raises to the errors of the unittest test."""
+    try:
+        yield
+    except Exception as error:
+        getattr(test, _ERRORS).append(error)
+        raise
 
 
 def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> None:
+    """Open a new fake before setUp, and close it after tearDown and after the cleanups of setUp.
+
+    The fake gets the exception that setUp or the test raised, so that it does not report unused replies.
+    """
     own = kind.__dict__.get("setUp")
 
     @functools.wraps(kind.setUp)
     def set_up(self: Any) -> None:
         inherited = cast("Any", super(kind, self))
         written = functools.partial(own, self) if own is not None else inherited.setUp
-        if _HELD in vars(self):  # a decorated subclass has already opened a fake
+        if _ERRORS in vars(self):  # a decorated subclass has already opened a fake
             written()
             return
-        held = _OfTest(self, fresh(self._testMethodName))
-        held.open()
-        with held:
+        fake = fresh(self._testMethodName)
+        errors: list[Exception] = []
+
+        def close() -> None:
+            __tracebackhide__ = True
+            delattr(self, _ERRORS)
+            error = errors[-1] if errors else None
+            fake.__exit__(None if error is None else type(error), error, None)
+
+        fake.__enter__()
+        setattr(self, _ERRORS, errors)
+        self.addCleanup(close)
+        with _errors_kept(self):
             written()
 
     kind.setUp = set_up
     for name, method in tests.items():
         if inspect.isfunction(method):
-            _put(kind, name, method, _function_under(method, attrgetter(_HELD)))
+            _put(kind, name, method, _function_under(method, _errors_kept))

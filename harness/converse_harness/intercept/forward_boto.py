@@ -104,7 +104,7 @@ class _CapturingContent:
     async def readchunk(self) -> tuple[bytes, bool]:
         """Return a part of an HTTP chunk, and whether the part ends the chunk."""
         data, ends = await self.reading(self.content.readchunk())
-        pieces = self._capture.pieces
+        pieces = self._capture.captured.pieces
         if data and self._in_chunk and len(pieces[-1][0]) < _WHOLE:
             pieces[-1] = (pieces[-1][0] + data, monotonic() - self._capture.started)
             self.took(b"")

@@ -92,7 +92,7 @@ contexts they remain blocked."""
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
-"""The running calls. The references are weak, so that a call is not kept for ever if an interrupt stops the code at its end."""
+"""The running calls. The references are weak, so that a call whose end was interrupted is not kept for ever."""
 _below: RefusingFake | None = None
 _keepers: list[object] = []
 """The owners that called `keep_patches`. While there is an owner, botocore remains patched even if no fake is open."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from converse_harness.endpoint import Endpoint
@@ -45,9 +44,7 @@ class Scripted:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         with self._lock:
             left = [slot for slot in self._slots if slot.unused]
             unused = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else None
@@ -87,11 +84,8 @@ class When(Generic[_Given]):
         check_some(replies, "when().script()")
         self._endpoint.check(*replies)
         with self._lock:
-            return Scripted(
-                self._endpoint,
-                self._lock,
-                [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")],
-            )
+            added = [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")]
+            return Scripted(self._endpoint, self._lock, added)
 
     def always(self, reply: _Given) -> None:
         """Answer all of these calls with one reply."""
