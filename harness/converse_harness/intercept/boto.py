@@ -27,13 +27,14 @@ from typing import Any, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.capture import CapturingBody, forwarding
-from converse_harness.intercept.exchange import CallExchange, OpenFake, TransportExchange, headers
+from converse_harness.intercept.exchange import OpenFake, TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
+from converse_harness.recordings.write import AnyExchange
 from converse_harness.stream.http import HttpResponse, Request
 
 _CODEC = ("utf-8", "surrogateescape")
@@ -180,7 +181,7 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
-def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
+def ask(fake: OpenFake, endpoint: Any, request: Any) -> AnyExchange:
     """Pass the request to the fake and return the exchange. Raises botocore's exception for a connection failure."""
     held = CURRENT_CALL.get()
     exchange = fake.exchange(

@@ -207,7 +207,7 @@ class CapturingBody:
 
 def end_of(error: BaseException) -> Break:
     """Return the kind of break (stall, reset or close) that an exception of an HTTP library represents."""
-    causes = list(_causes(error))
+    causes = _causes(error)
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
     # For chunked bodies, aiohttp's error contains the cause only in its text.
@@ -216,17 +216,14 @@ def end_of(error: BaseException) -> Break:
     return "connection reset" if is_reset else "connection closed"
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the exceptions in its `__cause__` chain, and all exceptions among the arguments of these.
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error, the exceptions in its `__cause__` chain, and all exceptions among the arguments of these.
 
     `__context__` is ignored, because it may be the failure of an earlier attempt.
     """
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        each = waiting.pop(0)
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            carried = (*each.args, *getattr(each, "kwargs", {}).values(), each.__cause__)
-            waiting += [other for other in carried if isinstance(other, BaseException)]
+    causes = [error]
+    for each in causes:  # the list grows during the loop
+        carried = (*each.args, *getattr(each, "kwargs", {}).values(), each.__cause__)
+        errors = [other for other in carried if isinstance(other, BaseException)]
+        causes += [other for other in errors if all(other is not known for known in causes)]
+    return causes

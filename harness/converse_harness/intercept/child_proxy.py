@@ -30,6 +30,13 @@ _LINES: Final = 200
 _PATIENCE: Final = 60.0
 """The timeout in seconds for connecting to another host."""
 
+_HEADERS: Final = (
+    "Content-Type: application/json\r\n"
+    "Content-Length: {length}\r\n"
+    "x-amzn-ErrorType: AccessDeniedException\r\n"
+    "Connection: close\r\n"
+)
+
 _REFUSED: Final = "Refused by converse-harness, as this process was started while a fake was open"
 
 
@@ -130,14 +137,8 @@ class _ProxyRequest(StreamRequestHandler):
 
     def _answer(self, status: int, reason: str, *, closes: bool = True) -> None:
         body = json.dumps({"message": f"{_REFUSED}. {self._proxy.settings.advice}."}).encode() if closes else b""
-        more = [
-            "Content-Type: application/json",
-            f"Content-Length: {len(body)}",
-            "x-amzn-ErrorType: AccessDeniedException",
-            "Connection: close",
-        ]
-        head = "\r\n".join([f"HTTP/1.1 {status} {reason}", *(more if closes else ()), "", ""])
-        self.wfile.write(head.encode("latin-1", "replace") + body)
+        headers = _HEADERS.format(length=len(body)) if closes else ""
+        self.wfile.write(f"HTTP/1.1 {status} {reason}\r\n{headers}\r\n".encode("latin-1", "replace") + body)
 
 
 def _connected(proxy: Any) -> socket.socket:

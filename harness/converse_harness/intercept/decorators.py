@@ -22,9 +22,6 @@ _NO_TESTS: Final = (
     "begin with `test`."
 )
 
-_TEST: Final = "test"
-"""The prefix of the names of test methods, in pytest and unittest."""
-
 _ERRORS: Final = "_converse_harness_errors"
 """The attribute of a unittest test with a list of the exceptions that it raised. It exists while the fake is open."""
 
@@ -153,7 +150,7 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the name and the undecorated form of each test method, including inherited ones."""
     for name in dir(kind):
         method: Any = inspect.getattr_static(kind, name)
-        if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
+        if name.startswith("test") and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
             yield name, vars(method).get(_WRITTEN, method)
 
 

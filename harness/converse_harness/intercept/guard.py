@@ -54,7 +54,7 @@ def check(*hosts: object) -> None:
                 raise exchange.refuse(fake, _message(fake, host))
 
 
-def _message(fake: exchange.BlockingFake, host: object) -> str:
+def _message(fake: exchange.OpenFake, host: object) -> str:
     name = text(host)
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")

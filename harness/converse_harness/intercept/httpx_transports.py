@@ -7,7 +7,6 @@ is not httpx's own, a request is captured only if the client uses `recorder.http
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import time
@@ -26,6 +25,7 @@ from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.intercept.httpx_bodies import of_library, read, response_of, wait_for, with_capture
+from converse_harness.intercept.patches import replacement
 from converse_harness.recordings.write import AnyExchange
 
 _NOT_OPEN: Final = (
@@ -139,7 +139,7 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
     """Make a transport of the library for one client. The transport sends every request to the fake.
 
     A forwarded request goes to the transport `inner`, or to the network if `inner` is None. Raises ReplyError if
-    `inner` lacks the method.
+    `inner` lacks the method, which is "handle_async_request" for a transport of an asynchronous client.
     """
     if inner is not None and not callable(getattr(inner, method, None)):
         raise ReplyError(
@@ -147,11 +147,6 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
             "have without recording, httpx.HTTPTransport() or httpx.AsyncHTTPTransport() for instance."
         )
     return of_library(_HttpxTransport, library, "BaseTransport", "AsyncBaseTransport")(library, fake, inner)
-
-
-def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """Make a transport as `recording_transport` does; `inner` is an asynchronous transport or None."""
-    return recording_transport(library, fake, inner, "handle_async_request")
 
 
 def library_of(inner: object) -> ModuleType:
@@ -240,7 +235,10 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
 
 
 async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Do the same as `ask` for an asynchronous client. Scripted functions run in a worker thread."""
+    """Answer or forward a request of an asynchronous client, as `ask` does for a blocking client.
+
+    Scripted functions run in a worker thread.
+    """
     await request.aread()
     started = monotonic()
     if fake.runs_functions:
@@ -260,30 +258,24 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return response_of(httpx, exchange, request, started)
 
 
-# Functions that return replacements for methods of httpx and httpx2. The table in `patch_points` lists these methods.
+# Replacements for methods of httpx and httpx2. The table in `patch_points` lists these methods.
 
 
-def handle_request(original: Any) -> Any:
+@replacement
+def handle_request(original: Any, self: Any, request: Any) -> Any:
     """Replace httpx's `HTTPTransport.handle_request`: the newest fake answers or captures requests to Bedrock."""
-
-    @functools.wraps(original)
-    def handle_request(self: Any, request: Any) -> Any:
-        fake = _fake_for(request, self)
-        if fake is None:
-            return original(self, request)
-        return ask(library_of(self), fake, request, partial(original, self))
-
-    return handle_request
+    fake = _fake_for(request, self)
+    if fake is None:
+        return original(self, request)
+    return ask(library_of(self), fake, request, partial(original, self))
 
 
-def handle_async_request(original: Any) -> Any:
-    """Replace httpx's `AsyncHTTPTransport.handle_async_request` in the same way as `handle_request`."""
-
-    @functools.wraps(original)
-    async def handle_async_request(self: Any, request: Any) -> Any:
-        fake = _fake_for(request, self)
-        if fake is None:
-            return await original(self, request)
-        return await ask_async(library_of(self), fake, request, partial(original, self))
-
-    return handle_async_request
+@replacement
+async def handle_async_request(original: Any, self: Any, request: Any) -> Any:
+    """Replace httpx's `AsyncHTTPTransport.handle_async_request`: the newest fake answers or captures requests to
+    Bedrock.
+    """
+    fake = _fake_for(request, self)
+    if fake is None:
+        return await original(self, request)
+    return await ask_async(library_of(self), fake, request, partial(original, self))

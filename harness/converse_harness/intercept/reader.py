@@ -96,10 +96,14 @@ class ResponseReader:
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield each chunk after its pause, for a blocking client. If the answer is incomplete, raise the cause."""
-        if self._stream is None or self._begun:
+        stream = self._stream
+        if stream is None or self._begun:
             return self._one_by_one()
         self._begun = True
-        return self._in_runs(self._stream)
+        # To save time, no Python function is called for each frame.
+        moments = map(self.taken.times.append, iter(monotonic, None))
+        frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
+        return chain(map(_FRAME, frames), self._last(stream))
 
     def _one_by_one(self) -> Iterator[bytes]:
         try:
@@ -114,12 +118,6 @@ class ResponseReader:
             # The generator was dropped or closed, or the wait was interrupted.
             self.close()
             raise
-
-    def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """Yield the chunks of a stream without pauses. To save time, no Python function is called for each frame."""
-        moments = map(self.taken.times.append, iter(monotonic, None))
-        frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
-        return chain(map(_FRAME, frames), self._last(stream))
 
     def _runs(self, stream: StreamChunks) -> Iterator[list[bytes]]:
         try:

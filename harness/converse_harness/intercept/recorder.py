@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
-from converse_harness.intercept import httpx_transports
 from converse_harness.intercept.fake import Settings
+from converse_harness.intercept.httpx_transports import capturing, library_of, recording_transport
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.matching import Match, MatchFunction
@@ -55,11 +55,11 @@ class Recorder(BotoFake):
         `inner` is any transport of httpx or httpx2. If the new transport is closed, `inner` is closed too. For example:
         `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`.
         """
-        return httpx_transports.recording_transport(httpx_transports.library_of(inner), self, inner)
+        return recording_transport(library_of(inner), self, inner)
 
     def httpx_async_transport(self, inner: Any) -> Any:
         """Return a transport as `httpx_transport` does, for one `AsyncClient` on asyncio or trio."""
-        return httpx_transports.recording_async_transport(httpx_transports.library_of(inner), self, inner)
+        return recording_transport(library_of(inner), self, inner, "handle_async_request")
 
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
@@ -71,7 +71,7 @@ class Recorder(BotoFake):
         self._kept, self.saved = False, None
         if played is not None:
             self.endpoint.script.add([played])
-        with super()._transport(), httpx_transports.capturing(self, upstream):
+        with super()._transport(), capturing(self, upstream):
             yield
 
     def close(self) -> None:

@@ -31,15 +31,7 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.intercept.exchange import (
-    CLOSED_MEANWHILE,
-    FORKED,
-    OUTLIVED,
-    BlockingFake,
-    OpenFake,
-    RefusingFake,
-    refuse,
-)
+from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
 from converse_harness.intercept.patch_points import PATCHES
 
 if TYPE_CHECKING:
@@ -241,7 +233,7 @@ def blocking_fake() -> OpenFake | None:
     return None if fake.records else fake
 
 
-def closing() -> BlockingFake | None:
+def closing() -> OpenFake | None:
     """Return the fake that blocks connections to Bedrock now. While no fake is open, return the object that
     `stand_below` has set.
 
@@ -302,12 +294,7 @@ def drop_patches(owner: object) -> None:
 
 def unpatch_if_idle() -> None:
     """Remove the patches if nothing needs them any more."""
-    if not _needed():
-        _twice_if_interrupted(_take_out)
-
-
-def _needed() -> bool:
-    return bool(_entries or _running or _below or _keepers or any(_runs(each()) for each in _outlived.keyrefs()))
+    _twice_if_interrupted(_take_out)
 
 
 def _runs(thread: threading.Thread | None) -> bool:
@@ -350,7 +337,7 @@ def _remember_threads(entry: _Entry) -> None:
 
 
 def _take_out() -> None:
-    if not _needed():
+    if not (_entries or _running or _below or _keepers or any(_runs(each()) for each in _outlived.keyrefs())):
         PATCHES.take_out()
 
 
