@@ -22,7 +22,6 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
@@ -77,7 +76,7 @@ def answer(original: Any) -> Any:
             except Exception as error:
                 raise_blocked(error)
                 raise
-        started = monotonic()
+        started = time.monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:
             with forwarding(exchange, exchange.captured, CapturingBody) as capture:

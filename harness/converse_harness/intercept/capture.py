@@ -121,56 +121,60 @@ def forwarding(
         yield capture
 
 
+def _reading(name: str) -> Any:
+    """Return a method that calls the body's method of this name and reports the bytes that it returns."""
+
+    def read(self: CapturingBody, *args: Any, **kwargs: Any) -> bytes:
+        with self.capture:
+            data: bytes = getattr(self.body, name)(*args, **kwargs)
+        self.capture.took(data)
+        if self.body.closed:
+            self.capture.complete()
+        return data
+
+    return read
+
+
 class CapturingBody:
     """Wraps a response body (urllib3's response or an httpx stream) and reports the bytes that the client reads."""
 
     def __init__(self, body: Any, capture: Capture) -> None:
-        self._capture = capture
-        self._body = body
+        self.capture = capture
+        self.body = body
 
-    __class__: Any = property(attrgetter("_body.__class__"))  # so that isinstance() accepts the wrapper
+    __class__: Any = property(attrgetter("body.__class__"))  # so that isinstance() accepts the wrapper
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["_body"], name)
+        return getattr(vars(self)["body"], name)
 
     def __iter__(self) -> Iterator[bytes]:
-        return self._pieces(self._body)
+        return self._pieces(self.body)
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
         """Iterate over the body. Each method of this class works like the wrapped body's method of the same name."""
-        return self._pieces(self._body.stream(*args, **kwargs))
+        return self._pieces(self.body.stream(*args, **kwargs))
 
     def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
         """Iterate over HTTP chunks."""
-        return self._pieces(self._body.read_chunked(*args, **kwargs))
+        return self._pieces(self.body.read_chunked(*args, **kwargs))
 
     def _pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        took, started = self._capture.captured.pieces.append, self._capture.started
-        with self._capture:
+        took, started = self.capture.captured.pieces.append, self.capture.started
+        with self.capture:
             for piece in pieces:
                 took((piece, monotonic() - started))
                 yield piece
-        self._capture.complete()
+        self.capture.complete()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        took, started = self._capture.captured.pieces.append, self._capture.started
-        with self._capture:
-            async for piece in self._body:
+        took, started = self.capture.captured.pieces.append, self.capture.started
+        with self.capture:
+            async for piece in self.body:
                 took((piece, monotonic() - started))
                 yield piece
-        self._capture.complete()
+        self.capture.complete()
 
-    def read(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read at most the given number of bytes."""
-        return self._take(self._body.read, *args, **kwargs)
-
-    def read1(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read bytes with at most one read of the connection."""
-        return self._take(self._body.read1, *args, **kwargs)
-
-    def readline(self, *args: Any) -> bytes:
-        """Read up to the end of the line."""
-        return self._take(self._body.readline, *args)
+    read, read1, readline = map(_reading, ("read", "read1", "readline"))
 
     def readlines(self) -> list[bytes]:
         """Read all lines."""
@@ -182,27 +186,19 @@ class CapturingBody:
         buffer[: len(data)] = data
         return len(data)
 
-    def _take(self, read: Callable[..., bytes], *args: Any, **kwargs: Any) -> bytes:
-        with self._capture:
-            data = read(*args, **kwargs)
-        self._capture.took(data)
-        if self._body.closed:
-            self._capture.complete()
-        return data
-
     def close(self) -> None:
         """Report that the client stops reading, and close the body."""
-        self._capture.left()
-        self._body.close()
+        self.capture.left()
+        self.body.close()
 
     async def aclose(self) -> None:
         """Report that the client stops reading, and close the body."""
-        self._capture.left()
-        await self._body.aclose()
+        self.capture.left()
+        await self.body.aclose()
 
     def __del__(self) -> None:
-        if "_capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
-            self._capture.left()
+        if "capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
+            self.capture.left()
 
 
 def end_of(error: BaseException) -> Break:

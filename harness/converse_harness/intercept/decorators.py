@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, aclosing, contextmanager
+from contextlib import AbstractContextManager, aclosing, contextmanager, suppress
 from typing import Any, Final, cast
 
 _NO_GENERATOR: Final = (
@@ -89,19 +89,17 @@ def _async_generator_under(function: Any, entered: Entered) -> Any:
         with entered(*args):
             async with aclosing(function(*args, **kwargs)) as inner:
                 step = inner.__anext__()
-                while True:
-                    try:
+                with suppress(StopAsyncIteration):  # the wrapped generator has ended
+                    while True:
                         value = await step
-                    except StopAsyncIteration:
-                        return
-                    try:
-                        sent = yield value
-                    except GeneratorExit:
-                        raise
-                    except BaseException as error:  # noqa: BLE001 - the wrapped generator must handle it
-                        step = inner.athrow(error)
-                    else:
-                        step = inner.asend(sent)
+                        try:
+                            sent = yield value
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:  # noqa: BLE001 - the wrapped generator must handle it
+                            step = inner.athrow(error)
+                        else:
+                            step = inner.asend(sent)
 
     return wrapper
 

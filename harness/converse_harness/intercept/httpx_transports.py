@@ -13,7 +13,6 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from time import monotonic
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -223,12 +222,11 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     Raises httpx's exception for a scripted connection failure.
     """
     request.read()
-    started = monotonic()
+    started = time.monotonic()
     exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
         with forwarding(exchange, exchange.captured) as capture:
-            response = send(request)
-        return with_capture(httpx, response, capture)
+            return with_capture(httpx, send(request), capture)
     if exchange.response.wait:
         time.sleep(wait_for(httpx, exchange, request))
     return response_of(httpx, exchange, request, started)
@@ -240,7 +238,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     Scripted functions run in a worker thread.
     """
     await request.aread()
-    started = monotonic()
+    started = time.monotonic()
     if fake.runs_functions:
         from anyio.to_thread import run_sync  # httpx depends on anyio
 
@@ -249,8 +247,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
         exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
         with forwarding(exchange, exchange.captured) as capture:
-            response = await send(request)
-        return with_capture(httpx, response, capture)
+            return with_capture(httpx, await send(request), capture)
     if exchange.response.wait:
         from anyio import sleep
 

@@ -14,7 +14,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
@@ -103,7 +103,6 @@ def replacement(function: Callable[..., Any]) -> Callable[[Any], Any]:
     return replace
 
 
-@cache
 def function_named(name: str) -> Callable[[Any], Any]:
     """Import and return a function of this package; `name` is "module.function"."""
     module, _, function = name.partition(".")
@@ -119,8 +118,8 @@ class Patches:
         self._modules = frozenset(point.module for point in points)
         self._eager = frozenset(point.module for point in points if point.eager)
         self._records: dict[Point, _Record] = {}
-        self._checked: dict[Point, Any] = {}
         self._made: dict[Point, tuple[Any, Any]] = {}
+        """Maps each point to the attribute that was checked last, and to its replacement."""
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         """Maps every replacement that was ever installed to its original. Another tool may reinstall an old one later.
         """
@@ -198,7 +197,7 @@ class Patches:
         """
         for point, (holder, found) in [(point, self._check(point)) for point in points]:
             if holder is not None and point.replace is not None:
-                self._replace(point, point.replace, holder, found)
+                self._replace(point, holder, found)
 
     def _check(self, point: Point) -> tuple[Any, Any]:
         """Check a point. Return the class or module that has the attribute, and the attribute.
@@ -207,21 +206,21 @@ class Patches:
         """
         holder = _holder(point)
         found = None if holder is None else _found(holder, point.name)
-        record = self._records.get(point)
-        if holder is None or found is self._checked.get(point, self) or (record and found is record.replacement):
-            return holder, found
         if found is _MISSING:
             raise _mismatch(point, "nothing of that name")
+        record = self._records.get(point)
+        checked, _ = self._made.get(point, (_MISSING, None))
+        if holder is None or found is checked or (record and found is record.replacement):
+            return holder, found
         if point.parameters is not None:
             _check_function(point, found)
         elif not isinstance(found, ModuleType):
             raise _mismatch(point, f"{found!r}")
-        if point.replace is not None:
-            function_named(point.replace)  # import it before any attribute is replaced
-        self._checked[point] = found
+        made = None if point.replace is None else function_named(point.replace)(_as_function(found))
+        self._made[point] = found, made
         return holder, found
 
-    def _replace(self, point: Point, replace: str, holder: Any, found: Any) -> None:
+    def _replace(self, point: Point, holder: Any, found: Any) -> None:
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
             # Other code has replaced the class or module, or the module was imported again.
@@ -233,13 +232,10 @@ class Patches:
                 return
             # Other code restored the original, or put an unrelated object in its place.
             del self._records[point]
-        original, replacement = self._made.get(point, (None, None))
+        _, replacement = self._made[point]
         if found in self._ours:
             # Another tool reinstalled our replacement, which it had saved as the original.
             found, replacement = self._ours[found], found
-        elif original is not found:
-            replacement = function_named(replace)(_as_function(found))
-            self._made[point] = found, replacement
         # Two threads may run this code at the same time. Both must use the record that was stored first.
         made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)

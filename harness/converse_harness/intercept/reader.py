@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from math import inf
 from operator import itemgetter
-from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from converse_harness.stream.delivery import StreamChunks, to_send
@@ -101,7 +100,7 @@ class ResponseReader:
             return self._one_by_one()
         self._begun = True
         # To save time, no Python function is called for each frame.
-        moments = map(self.taken.times.append, iter(monotonic, None))
+        moments = map(self.taken.times.append, iter(time.monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
 
@@ -135,7 +134,7 @@ class ResponseReader:
             return
         last = stream.last(len(self.taken.times))
         if last is not None:
-            self.taken.add(last, monotonic())
+            self.taken.add(last, time.monotonic())
         self.end(self.regular_end)
         if last is not None:
             yield last.data
@@ -153,7 +152,7 @@ class ResponseReader:
 
     def take(self, chunk: Chunk) -> bytes:
         """Record that the client received the next chunk, and return the chunk's bytes."""
-        self.taken.add(chunk, monotonic())
+        self.taken.add(chunk, time.monotonic())
         self._advance()
         if self._due is None and self.failure is None:
             self.end(self.regular_end)
