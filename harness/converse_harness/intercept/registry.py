@@ -15,8 +15,8 @@ Only this module determines three things:
 `stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker
 process of a pool, a guard that checks the signal file of the parent process.
 
-If a KeyboardInterrupt occurs while a fake opens or closes, then either a fake is open and botocore is fully patched, or
-botocore is not patched.
+If a KeyboardInterrupt occurs while `opened` opens or closes a fake, then either a fake is open and botocore is fully
+patched, or botocore is not patched.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises TransportError if a library that must be patched is incompatible.
 
     With `boto=False`, the fake does not answer boto clients, and botocore is patched only when other code imports it.
-    `url` is the URL at which a server serves the fake.
+    `url` is the URL at which a server serves the fake. After an exception, the caller must call `close_fake`.
     """
-    try:
-        PATCHES.ready(eager=boto)
-        locked(lambda: _push(_Entry(fake, boto=boto, url=url)))
-    except BaseException:
-        close_fake(fake)
-        raise
+    global _entries
+    PATCHES.ready(eager=boto)
+    with _lock:
+        _entries = (*_entries, _Entry(fake, boto=boto, url=url))
+        PATCHES.put_in()
+        tell_workers()
 
 
 def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
@@ -122,7 +122,7 @@ def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
     if refusing is not None:
         PATCHES.ready(eager=False)
     _below = refusing
-    locked(PATCHES.put_in if refusing is not None else _take_out)
+    locked(unpatch_if_idle if refusing is None else PATCHES.put_in)
     tell_workers()
     return before
 
@@ -137,7 +137,15 @@ def tell_workers() -> None:
 
 def close_fake(fake: OpenFake) -> None:
     """Remove a fake from the stack, at any position. Closing a closed fake does nothing."""
-    _twice_if_interrupted(lambda: _pop(fake))
+    global _entries
+    with _lock:
+        for entry in _entries:
+            if entry.fake is fake:
+                _remember_threads(entry)
+                entry.closed = True
+        _entries = tuple(entry for entry in _entries if entry.fake is not fake)
+        tell_workers()
+        unpatch_if_idle()
 
 
 @contextmanager
@@ -294,7 +302,9 @@ def drop_patches(owner: object) -> None:
 
 def unpatch_if_idle() -> None:
     """Remove the patches if nothing needs them any more."""
-    _twice_if_interrupted(_take_out)
+    with _lock:
+        if not (_entries or _running or _below or _keepers or any(_runs(each()) for each in _outlived.keyrefs())):
+            PATCHES.take_out()
 
 
 def _runs(thread: threading.Thread | None) -> bool:
@@ -302,24 +312,6 @@ def _runs(thread: threading.Thread | None) -> bool:
         return thread is not None and thread.is_alive()
     except RuntimeError:  # since Python 3.13, for a thread that `threading` did not start
         return False
-
-
-def _push(entry: _Entry) -> None:
-    global _entries
-    _entries = (*_entries, entry)
-    PATCHES.put_in()
-    tell_workers()
-
-
-def _pop(fake: OpenFake) -> None:
-    global _entries
-    closing = tuple(entry for entry in _entries if entry.fake is fake)
-    for entry in closing:
-        _remember_threads(entry)
-        entry.closed = True
-    _entries = tuple(entry for entry in _entries if entry.fake is not fake)
-    tell_workers()
-    _take_out()
 
 
 def exempt(thread: threading.Thread) -> None:
@@ -334,20 +326,6 @@ def _remember_threads(entry: _Entry) -> None:
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
             _outlived[thread] = entry.responder
-
-
-def _take_out() -> None:
-    if not (_entries or _running or _below or _keepers or any(_runs(each()) for each in _outlived.keyrefs())):
-        PATCHES.take_out()
-
-
-def _twice_if_interrupted(step: Callable[[], None]) -> None:
-    """Run `step` while the lock is held. If it raises an exception, run it again, and raise the exception."""
-    try:
-        locked(step)
-    except BaseException:
-        locked(step)
-        raise
 
 
 def locked(step: Callable[[], None]) -> None:
