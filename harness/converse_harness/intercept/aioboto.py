@@ -7,11 +7,12 @@ and for aiobotocore.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, errors_of_botocore, outlasts, patience, wait_for
@@ -63,18 +64,21 @@ async def answer(original: Any, self: Any, request: Any) -> Any:
     return response_class(request.url, response.status, headers(exchange), body)
 
 
+_AIOHTTP_BREAKS: Final = {
+    "connection reset": ("ClientPayloadError", "Response payload is not completed: connection reset"),
+    "connection closed": ("ClientPayloadError", "Response payload is not completed: connection closed"),
+    "stalled": ("SocketTimeoutError", "Timeout on reading data from socket"),
+}
+"""Maps a scripted break of the body to the aiohttp exception (name, message) that the reader of the body gets."""
+
+
 def _broken_stream(endpoint: Any, broken: Break) -> Exception:
     """Return the exception that this endpoint's HTTP library raises when a stream breaks in this way."""
     session = type(endpoint.http_session).__module__
-    errors: Any
-    if session.endswith("httpxsession"):
-        name, message = BREAKS[broken]
-        errors = import_module(session).httpx  # httpx or httpx2
-        return cast("Exception", getattr(errors, name)(message))
-    errors = import_module("aiohttp")
-    if broken == "stalled":
-        return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
-    return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken}"))
+    is_httpx = session.endswith("httpxsession")
+    library: Any = import_module(session).httpx if is_httpx else import_module("aiohttp")  # (httpx may be httpx2)
+    name, message = (BREAKS if is_httpx else _AIOHTTP_BREAKS)[broken]
+    return cast("Exception", getattr(library, name)(message))
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
@@ -84,8 +88,6 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
-    import asyncio
-
     return asyncio.sleep
 
 

@@ -24,6 +24,11 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
+import botocore.exceptions
+from botocore.awsrequest import AWSResponse
+from botocore.httpsession import URLLib3Session
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
+
 from converse_harness.intercept import registry
 from converse_harness.intercept.capture import CapturingBody, forwarding
 from converse_harness.intercept.exchange import OpenFake, TransportExchange, headers
@@ -32,7 +37,6 @@ from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
-from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.recordings.write import AnyExchange
 from converse_harness.stream.http import HttpResponse, Request
 
@@ -64,8 +68,6 @@ def hold_call(original: Any) -> Any:
 
 def answer(original: Any) -> Any:
     """Replace botocore's `Endpoint._send`: the fake answers the request, or captures the real answer."""
-    from botocore.awsrequest import AWSResponse
-    from urllib3.exceptions import HTTPError, ReadTimeoutError
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
@@ -102,8 +104,6 @@ def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
     """
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
-    import botocore.exceptions
-
     exchange.ended("closed by client")
     raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error="Read timed out.")
 
@@ -126,8 +126,6 @@ def patience(endpoint: Any) -> float:
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
     """Return urllib3's error for an incomplete body; None if the body is complete or botocore raises no error."""
-    from urllib3.exceptions import ProtocolError
-
     match response.broken:
         case "connection reset":
             cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
@@ -144,8 +142,6 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
 
 def _timed_out(url: str) -> Exception:
     """Return urllib3's error for a read timeout."""
-    from urllib3.exceptions import ReadTimeoutError
-
     pool: Any = None  # no pool exists, and the message does not contain it
     return ReadTimeoutError(pool, url, "Read timed out.")
 
@@ -156,8 +152,6 @@ def holds_bodies_to_their_length() -> bool:
 
     botocore 1.40 does; 1.44 disables urllib3's check and returns a response without the missing members.
     """
-    from botocore.httpsession import URLLib3Session
-
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
     # In the bytecode, the name is a constant itself, or it is in a constant tuple of keyword argument names.
@@ -170,8 +164,6 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
 
     botocore converts them in the same way when it reads a body that is not a stream. Its retry rules then apply.
     """
-    import botocore.exceptions
-
     try:
         yield
     except timed_out as error:
@@ -182,7 +174,7 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> AnyExchange:
     """Pass the request to the fake and return the exchange. Raises botocore's exception for a connection failure."""
-    held = CURRENT_CALL.get()
+    held = registry.CURRENT_CALL.get()
     exchange = fake.exchange(
         _read_request(request, endpoint.host),
         service=endpoint._endpoint_prefix,
@@ -192,8 +184,6 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> AnyExchange:
         held.call = exchange.call
     failure = exchange.response.failure
     if failure is not None:
-        import botocore.exceptions
-
         exchange.ended("cut")
         raise getattr(botocore.exceptions, _FAILURES[failure])(endpoint_url=request.url, error=failure)
     return exchange
@@ -277,6 +267,6 @@ def leave_bedrock(original: Any, self: Any, event_name: str, request: Any, **kwa
     """Replace moto's `BotocoreStubber.__call__`, so that the fake and not moto answers requests to Bedrock."""
     _, _, service = event_name.partition(".")
     # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
-    if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
+    if is_bedrock(service) and (registry.CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
         return None
     return original(self, event_name, request, **kwargs)

@@ -20,8 +20,7 @@ from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, scripted_in_short
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall
-from converse_harness.intercept import observers
-from converse_harness.intercept.children import refused
+from converse_harness.intercept import children, observers
 from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
@@ -114,7 +113,7 @@ class Fake(Scripting):
         """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
         self._strict_unused = settings.get("unused") != "allow"
         self._allowed = (UnexpectedCall, RefusedRequest) if settings.get("unexpected") == "allow" else ()
-        self._told: set[int] = set()
+        self._raised: set[int] = set()
         self._noted = 0
         self._was_open = False
         self.lock = threading.RLock()
@@ -180,11 +179,11 @@ class Fake(Scripting):
         The first `since` problems are skipped, because another caller raises them.
         """
         __tracebackhide__ = True
-        for said in refused():
-            self.block(BlockedConnection(said))
-        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._told]
+        for message in children.refused():
+            self.block(BlockedConnection(message))
+        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._raised]
         problems = [each for each in new if not isinstance(each, self._allowed)]
-        self._told.update(map(id, new))
+        self._raised.update(map(id, new))
         notes = self.endpoint.notes[self._noted :]
         self._noted += len(notes)
         hand_in(notes)
@@ -202,8 +201,8 @@ class Fake(Scripting):
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
         left = forgotten(self.endpoint.script, self.endpoint.blocks) if strict else None
-        told: list[Exception] = [] if left is None else [left]
-        return [*told, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else told
+        problems: list[Exception] = [] if left is None else [left]
+        return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
 
     # Methods for transports
 
@@ -289,7 +288,7 @@ class Fake(Scripting):
         self._was_open = True
         _times_opened += 1
         if not _open:
-            refused()  # discard refusals from the time when no fake was open
+            children.refused()  # discard refusals from the time when no fake was open
         _open.add(self)
 
     def __enter__(self) -> Self:

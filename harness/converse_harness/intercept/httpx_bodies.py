@@ -121,21 +121,19 @@ def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
 
     A body that was already read is captured at once.
     """
-    pairs = _pairs(response.headers)
+    pairs, whole = _pairs(response.headers), None
     if isinstance(response.stream, httpx.ByteStream):  # the body is complete: the client will not read the stream
         whole = b"".join(response.stream)
     elif response.is_stream_consumed:  # the stream was already read: only the decoded bytes are available
         whole = response.content
         pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
-    else:
-        capture.began(response.status_code, pairs)
-        response.stream = of_library(CapturingBody, httpx, "SyncByteStream", "AsyncByteStream")(
-            response.stream, capture
-        )
-        return response
     capture.began(response.status_code, pairs)
-    capture.took(whole)
-    capture.complete()
+    if whole is None:
+        kind = of_library(CapturingBody, httpx, "SyncByteStream", "AsyncByteStream")
+        response.stream = kind(response.stream, capture)
+    else:
+        capture.took(whole)
+        capture.complete()
     return response
 
 

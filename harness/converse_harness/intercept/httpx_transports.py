@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import ModuleType
@@ -59,7 +59,11 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
     Raises ReplyError if `upstream` is not a URL.
     """
-    entry = _HttpxRegistration(fake, upstream and _address_of(upstream), respx, os.getpid())
+    entry = _HttpxRegistration(fake, _address_of(upstream), respx, os.getpid())
+    if upstream and not entry.upstream:
+        raise ReplyError(
+            f"upstream={upstream!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
+        )
     try:
         _open.insert(0, entry)
         yield
@@ -74,32 +78,22 @@ def recording_is_on() -> bool:
 
 
 def _address_of(url: str) -> str:
-    """Return the URL with its port and a final slash, so that prefixes can be compared.
-
-    Raises ReplyError if it is not an HTTP URL.
-    """
+    """Return an HTTP URL with its port and a final slash, so that prefixes can be compared; "" for any other text."""
     with suppress(ValueError):  # urlsplit cannot parse the URL
         parts = urlsplit(url)
         if parts.hostname and parts.scheme in _PORTS:
             port = parts.port or _PORTS[parts.scheme]
             return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
-    raise ReplyError(f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps.")
+    return ""
 
 
 def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
     """Whether the host of the URL is a Bedrock host, or the URL begins with an upstream address of the fake."""
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
-    return is_bedrock_host(url.host) or any(map(address.startswith, _upstreams(opened)))
-
-
-def _upstreams(opened: _HttpxRegistration) -> Iterator[str]:
-    if opened.upstream:
-        yield opened.upstream
-    if opened.fake.records:
-        for name in ENDPOINTS:
-            with suppress(ReplyError):  # ignore a variable that is unset or invalid
-                yield _address_of(os.environ.get(name, ""))
+    from_environment = (_address_of(os.environ.get(name, "")) for name in ENDPOINTS if opened.fake.records)
+    upstreams = filter(None, (opened.upstream, *from_environment))  # a variable that is unset or invalid is ignored
+    return is_bedrock_host(url.host) or any(map(address.startswith, upstreams))
 
 
 def _exchange_of(fake: Fake, request: Any) -> AnyExchange:

@@ -39,7 +39,9 @@ class DummyCredentials:
 
     def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers call this method."""
-        return _frozen_dummies()
+        from botocore.credentials import ReadOnlyCredentials  # at the top, this import would import `keys` again
+
+        return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
 
 
 def _is_async(original: Any) -> bool:
@@ -47,19 +49,12 @@ def _is_async(original: Any) -> bool:
     return iscoroutinefunction(unwrap(original))
 
 
-@functools.cache
-def _frozen_dummies() -> Any:
-    from botocore.credentials import ReadOnlyCredentials
-
-    return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
-
-
 class _AioDummyCredentials(DummyCredentials):
     """Credentials with fixed dummy keys, for aiobotocore's signers."""
 
     async def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers await this method."""
-        return _frozen_dummies()
+        return super().get_frozen_credentials()
 
 
 def sign_with_dummies(original: Any) -> Any:
@@ -67,6 +62,9 @@ def sign_with_dummies(original: Any) -> Any:
 
     The real keys of calls to the real Bedrock are stored as secrets. No recording may contain a stored secret.
     """
+    from botocore.tokens import FrozenAuthToken
+
+    token = FrozenAuthToken(BEARER_TOKEN)
     is_async = _is_async(original)
     dummies, with_keys = (_AioDummyCredentials(), _remembered_async) if is_async else (DummyCredentials(), _remembered)
 
@@ -77,7 +75,7 @@ def sign_with_dummies(original: Any) -> Any:
         kwargs.pop("request_credentials", None)
         kind: Any = self.__class__
         signer: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call runs this
-        signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=_dummy_token())
+        signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=token)
         return original(signer, *args, **kwargs)
 
     return get_auth_instance
@@ -96,13 +94,6 @@ def _remembered(signer: Any, auth: Any) -> Any:
 
 async def _remembered_async(signer: Any, auth: Any) -> Any:
     return _remembered(signer, await auth)
-
-
-@functools.cache
-def _dummy_token() -> Any:
-    from botocore.tokens import FrozenAuthToken
-
-    return FrozenAuthToken(BEARER_TOKEN)
 
 
 class DeferredCredentials:

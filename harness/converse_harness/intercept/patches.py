@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -62,11 +62,6 @@ class Point:
     def name(self) -> str:
         """The last part of the attribute's dotted name."""
         return self.attribute.rpartition(".")[2]
-
-    @property
-    def expected(self) -> str:
-        """The expected parameters, or "a module", for error messages."""
-        return "a module" if self.parameters is None else f"({', '.join(self.parameters)})"
 
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
@@ -294,18 +289,17 @@ def _check_function(point: Point, found: Any) -> None:
     fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
         raise _mismatch(point, f"({', '.join(named)})")
-    if point.mentions:
-        code = getattr(inspect.unwrap(found), "__code__", None)
-        names = code.co_names if isinstance(code, CodeType) else ()
-        missing = [name for name in point.mentions if name not in names]
-        if missing:
-            mentions = f"one that mentions {', '.join(names)}"
-            raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
+    names: tuple[str, ...] = getattr(getattr(inspect.unwrap(found), "__code__", None), "co_names", ())
+    missing = [name for name in point.mentions if name not in names]
+    if missing:
+        mentions = f"one that mentions {', '.join(names)}"
+        raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
 
 
 def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportError:
     library = str(where).partition(".")[0]
-    expected = expected or (where.expected if isinstance(where, Point) else "a module")
+    parameters = None if isinstance(where, str) else where.parameters
+    expected = expected or ("a module" if parameters is None else f"({', '.join(parameters)})")
     try:
         which = f"{library} {version(library)}"
     except PackageNotFoundError:

@@ -9,9 +9,10 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from botocore.exceptions import CapacityNotAvailableError
+
 from converse_harness.intercept import registry
 from converse_harness.intercept.patches import replacement
-from converse_harness.intercept.registry import CURRENT_CALL
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
@@ -27,7 +28,7 @@ def _skips(fake: OpenFake | None, seconds: float, call: Call | None = None) -> b
 
 
 def _skips_of_call(seconds: float) -> bool:
-    held = CURRENT_CALL.get()
+    held = registry.CURRENT_CALL.get()
     return held is not None and _skips(held.entry.responder, seconds, held.call)
 
 
@@ -90,10 +91,8 @@ def _skips_filling(bucket: Any, amount: float) -> bool:
 @replacement
 def acquire_at_once(original: Any, self: Any, amount: float = 1, block: bool = True) -> Any:
     """Replace botocore's `TokenBucket.acquire`, so that the retry mode "adaptive" does not wait in calls to a fake."""
-    from botocore.exceptions import CapacityNotAvailableError
-
     try:
-        return original(self, amount, block and CURRENT_CALL.get() is None)
+        return original(self, amount, block and registry.CURRENT_CALL.get() is None)
     except CapacityNotAvailableError:
         if not block:
             raise
@@ -103,10 +102,8 @@ def acquire_at_once(original: Any, self: Any, amount: float = 1, block: bool = T
 @replacement
 async def acquire_at_once_async(original: Any, self: Any, amount: float = 1, block: bool = True) -> Any:
     """Replace aiobotocore's `AsyncTokenBucket.acquire`: the retry mode "adaptive" does not wait in calls to a fake."""
-    from botocore.exceptions import CapacityNotAvailableError
-
     try:
-        return await original(self, amount, block and CURRENT_CALL.get() is None)
+        return await original(self, amount, block and registry.CURRENT_CALL.get() is None)
     except CapacityNotAvailableError:
         if not block:
             raise
@@ -119,7 +116,7 @@ def without_drain(original: Any, self: Any, capacity_amount: int) -> Any:
 
     Calls that a recording fake forwards still use the quota.
     """
-    held = CURRENT_CALL.get()
+    held = registry.CURRENT_CALL.get()
     return original(self, capacity_amount) if held is None or held.entry.responder.records else True
 
 
@@ -129,7 +126,7 @@ _SPENT: Final = 1_000_000
 
 def _counted(attempts: int) -> int:
     """Return the number of attempts for the retry rules: the real number, or _SPENT if the fake's limit is reached."""
-    held = CURRENT_CALL.get()
+    held = registry.CURRENT_CALL.get()
     most = None if held is None or held.entry.responder.records else held.entry.responder.attempts
     return attempts if most is None or attempts < most else _SPENT
 
