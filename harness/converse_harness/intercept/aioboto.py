@@ -29,9 +29,7 @@ from converse_harness.stream.http import Break
 
 @replacement
 async def hold_call(original: Any, self: Any, request_dict: Any, operation_model: Any) -> Any:
-    """Replace aiobotocore's `AioEndpoint._send_request`, so that the fake that is open at the start of a call answers
-    all of its attempts.
-    """
+    """Replace aiobotocore's `_send_request`: the fake that is chosen when a call begins answers all of its attempts."""
     if not is_bedrock(self._endpoint_prefix):
         return await original(self, request_dict, operation_model)
     with registry.one_call(operation_model.name, self.host, refuse_unsigned):
@@ -86,9 +84,7 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     # Only AnyioEndpoint has `_sleep`. Our patch of it skips retry waits, so its original function is used here. All
     # other endpoints run on asyncio.
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
-    if real is not None:
-        return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
-    return asyncio.sleep
+    return asyncio.sleep if real is None else functools.partial(real, endpoint)
 
 
 class AioBody:
@@ -142,10 +138,7 @@ class AioBody:
     async def read(self, amt: int = -1) -> bytes:
         """Return up to `amt` bytes, or all remaining bytes if `amt` is negative; b"" at the end of the body."""
         parts = [self._left]
-        while amt < 0 or not parts[-1]:
-            data = await self._take()
-            if data is None:
-                break
+        while (amt < 0 or not parts[-1]) and (data := await self._take()) is not None:
             parts.append(data)
         everything = b"".join(parts)
         size = len(everything) if amt < 0 else amt

@@ -52,9 +52,7 @@ _FAILURES = {
 
 
 def hold_call(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send_request`, so that the fake that is open at the start of a call answers all of
-    its attempts.
-    """
+    """Replace botocore's `_send_request`: the fake that is chosen when a call begins answers all of its attempts."""
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -265,7 +263,7 @@ class BotoBody(io.RawIOBase):
 @replacement
 def leave_bedrock(original: Any, self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
     """Replace moto's `BotocoreStubber.__call__`, so that the fake and not moto answers requests to Bedrock."""
-    _, _, service = event_name.partition(".")
+    service = event_name.partition(".")[2]
     # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
     if is_bedrock(service) and (registry.CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
         return None

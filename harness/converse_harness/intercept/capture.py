@@ -42,7 +42,7 @@ as "connection refused"."""
 
 @dataclass(slots=True, eq=False)
 class Capture:
-    """Records the answer to a forwarded call. Only the first report of the end counts.
+    """Records the answer to a forwarded call. After the first report of its end, further reports are ignored.
 
     An exception in the `with` block of a Capture is passed to `broke`. `started` is the time of the monotonic clock, in
     seconds. To save time, code that iterates over a long stream appends `(data, monotonic() - started)` directly to
@@ -116,13 +116,13 @@ FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded",
 def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
-    """Yield a Capture for the call that the `with` block sends. In this block, FORWARDED is this Capture."""
+    """Yield a new Capture for the call that the `with` block sends; FORWARDED has this value in the block."""
     with Capture(exchange, captured, wrap) as capture, registry.assigned(FORWARDED, capture):
         yield capture
 
 
 def _reading(name: str) -> Any:
-    """Return a method that calls the body's method of this name and reports the bytes that it returns."""
+    """Make a method: it calls the method `name` of the wrapped body, and reports the bytes that the client gets."""
 
     def read(self: CapturingBody, *args: Any, **kwargs: Any) -> bytes:
         with self.capture:

@@ -245,7 +245,10 @@ def _end() -> None:
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that set `url` as the proxy of a program, except for the loopback."""
+    """Return environment variables for a program: `url` is its proxy for all hosts except the loopback.
+
+    Other hosts that NO_PROXY in `env` names are exempt too, unless Bedrock's hosts would be among them.
+    """
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
     past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")

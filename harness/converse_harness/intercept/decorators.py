@@ -29,23 +29,23 @@ _WRITTEN: Final = "_converse_harness_written"
 """The attribute in which a wrapped test method keeps the undecorated method."""
 
 
-OpenedFake = AbstractContextManager[object]
-Fresh = Callable[[str], OpenedFake]
+Fresh = Callable[[str], AbstractContextManager[object]]
 """Takes the name of a test method and creates a new fake for it. For a decorated function, the name is empty."""
-Entered = Callable[..., OpenedFake]
+Entered = Callable[..., AbstractContextManager[object]]
 """Takes the positional arguments of the decorated function; returns the context manager in which the function runs."""
 
 
-def under(target: Any, fresh: Fresh, made_by: str) -> Any:
+def under(target: Any, fresh: Fresh, made_by: str, test: str = "") -> Any:
     """Wrap a function, generator function or test class so that it runs under a fake.
 
-    Raises TypeError for all other objects, and for a class without test methods.
+    `test` is the name of `target` if it is a test method. Raises TypeError for all other objects, and for a class
+    without test methods.
     """
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
         method = cast("Any", target)  # typeshed does not define these classes' type parameters
-        return type(method)(under(method.__func__, fresh, made_by))
+        return type(method)(under(method.__func__, fresh, made_by, test))
     name = getattr(target, "__qualname__", repr(target))
     if not callable(target):
         raise TypeError(_NO_FUNCTION.format(made_by=made_by, name=name))
@@ -53,11 +53,7 @@ def under(target: Any, fresh: Fresh, made_by: str) -> Any:
     generates = inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target)
     if not generates and (inspect.isgeneratorfunction(below) or inspect.isasyncgenfunction(below)):
         raise TypeError(_NO_GENERATOR.format(made_by=made_by, name=name))
-    return _function_under(target, _each_time(fresh, ""))
-
-
-def _each_time(fresh: Fresh, test: str) -> Entered:
-    return lambda *_: fresh(test)
+    return _function_under(target, lambda *_: fresh(test))
 
 
 def _call_under(function: Any, entered: Entered) -> Any:
@@ -133,9 +129,7 @@ def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
         _put_into_unittest(kind, tests, fresh)
         return kind
     for name, method in tests.items():
-        is_function = inspect.isfunction(method)
-        wrapper = _function_under(method if is_function else method.__func__, _each_time(fresh, name))
-        _put(kind, name, method, wrapper if is_function else type(method)(wrapper))
+        _put(kind, name, method, under(method, fresh, made_by, name))
     return kind
 
 

@@ -121,7 +121,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
 
 
 def _leave(routes: list[_Route]) -> None:
-    """Undo `_enter`, even if an interrupt stopped it."""
+    """Undo `_enter`, even if an interrupt stopped `_enter` before its end."""
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -162,7 +162,7 @@ class _Route:
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Raise the exception after which respx uses the test's own routers, or the network if there are none."""
+        """Raise an exception, so that respx asks the test's own routers next, or the network if there are none."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):

@@ -55,7 +55,7 @@ _open: list[_HttpxRegistration] = []
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """Send the httpx and httpx2 requests to Bedrock or `upstream` to this fake during the `with` block.
+    """During the `with` block, give the fake the requests of httpx and httpx2 that go to Bedrock or to `upstream`.
 
     Raises ReplyError if `upstream` is not a URL.
     """
@@ -73,8 +73,7 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 def recording_is_on() -> bool:
     """Whether the newest fake forwards calls to the real service. If so, older fakes do not answer."""
-    opened = next(iter(_open), None)
-    return opened is not None and opened.fake.records
+    return any(opened.fake.records for opened in _open[:1])
 
 
 def _address_of(url: str) -> str:
@@ -110,9 +109,9 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """Return the newest fake.
+    """Return the newest fake, which must get this request of a patched transport.
 
-    Return None if the request is not for Bedrock, or if respx or another transport of ours handles it.
+    Return None if the request is not for Bedrock, or if respx or another transport of the harness handles the request.
     """
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):

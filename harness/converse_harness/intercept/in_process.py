@@ -36,8 +36,7 @@ class BotoFake(Fake):
     def fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
         del test  # only the Recorder uses the argument `test`
-        replies, settings = self._made
-        return BotoFake(*replies, **settings)
+        return BotoFake(*self._made[0], **self._made[1])
 
     def __call__(self, decorated: _F) -> _F:
         """Decorate a function (plain, async or generator) or a test class: each call or test method gets a new fake.

@@ -50,7 +50,7 @@ def _is_async(original: Any) -> bool:
 
 
 class _AioDummyCredentials(DummyCredentials):
-    """Credentials with fixed dummy keys, for aiobotocore's signers."""
+    """Credentials with fixed dummy keys, for aiobotocore's signers, which await the keys."""
 
     async def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers await this method."""
@@ -73,8 +73,9 @@ def sign_with_dummies(original: Any) -> Any:
         if not is_bedrock(self._service_id) or registry.blocking_fake() is None:
             return with_keys(self, original(self, *args, **kwargs))
         kwargs.pop("request_credentials", None)
-        kind: Any = self.__class__
-        signer: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call runs this
+        signer: Any = self.__class__.__new__(
+            self.__class__
+        )  # copy.copy() takes ten times as long, and every call runs this
         signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=token)
         return original(signer, *args, **kwargs)
 
@@ -145,8 +146,7 @@ class _AioDeferredCredentials(DeferredCredentials):
         # Reading an attribute cannot await the credential chain. Therefore the attributes have dummy values until a
         # request has run the chain. (In aiobotocore itself, refreshable credentials have no values before their first
         # refresh.)
-        found = self._session._credentials
-        return DummyCredentials() if found is None else found
+        return self._session._credentials or DummyCredentials()
 
 
 @replacement

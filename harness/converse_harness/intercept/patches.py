@@ -82,10 +82,9 @@ class _Record:
 
 
 def replacement(function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorate a function that has the original as its first parameter; the result takes only the original.
+    """Decorator: make a function that takes the original of a patched attribute and returns its replacement.
 
-    The result returns the replacement of the original: it passes the original and all arguments of a call to
-    `function`.
+    A call of the replacement calls the decorated `function` with the original, followed by the arguments of the call.
     """
 
     def replace(original: Any) -> Any:
@@ -101,12 +100,11 @@ def replacement(function: Callable[..., Any]) -> Callable[[Any], Any]:
 def function_named(name: str) -> Callable[[Any], Any]:
     """Import and return a function of this package; `name` is "module.function"."""
     module, _, function = name.partition(".")
-    found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
-    return found
+    return cast("Callable[[Any], Any]", getattr(importlib.import_module(f"{__package__}.{module}"), function))
 
 
 class Patches:
-    """Patches or restores all points of one table together."""
+    """Replaces the attributes of all points in a table, or restores the original attributes."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
@@ -211,8 +209,7 @@ class Patches:
             _check_function(point, found)
         elif not isinstance(found, ModuleType):
             raise _mismatch(point, f"{found!r}")
-        made = None if point.replace is None else function_named(point.replace)(_as_function(found))
-        self._made[point] = found, made
+        self._made[point] = found, point.replace and function_named(point.replace)(_as_function(found))
         return holder, found
 
     def _replace(self, point: Point, holder: Any, found: Any) -> None:

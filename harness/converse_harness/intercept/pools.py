@@ -127,7 +127,10 @@ def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
 
 
 def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
-    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the process has an attribute `name` from `make()`."""
+    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the result of `make()` is an attribute of the process.
+
+    `name` is the name of this attribute.
+    """
 
     @wraps(original)
     def start(self: Any) -> Any:

@@ -14,11 +14,8 @@ from typing import Any, Final
 
 from converse_harness.intercept import guard, hosts
 
-Read = Callable[..., Iterable[object]]
-Replace = Callable[[Any], Any]
 
-
-def _before(read: Read) -> Replace:
+def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
     """Make a replacement from a reader: it checks the hosts of a call before the original function runs.
 
     The reader must accept further arguments, because other versions of the function may have more.

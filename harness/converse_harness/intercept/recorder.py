@@ -19,7 +19,7 @@ from converse_harness.recordings.modes import MissingRecording, OpenedRecording,
 from converse_harness.recordings.redaction import Redaction
 
 _Session = Callable[[Path], OpenedRecording]
-"""Opens the session in a file."""
+"""A function that opens the session in a file."""
 
 
 class Recorder(BotoFake):
@@ -33,7 +33,12 @@ class Recorder(BotoFake):
     made_by = "record"
 
     def __init__(
-        self, path: str | Path, session: _Session, failed: Failed, upstream: str, **settings: Unpack[Settings]
+        self,
+        path: str | Path,
+        session: Callable[[Path], OpenedRecording],
+        failed: Failed,
+        upstream: str,
+        **settings: Unpack[Settings],
     ) -> None:
         super().__init__(**settings)
         self.path = Path(path)

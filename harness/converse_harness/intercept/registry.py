@@ -42,7 +42,7 @@ _Value = TypeVar("_Value")
 
 
 class _Entry:
-    """One fake on the stack.
+    """A fake on the stack of open fakes.
 
     `boto`: the fake answers the boto clients of this process. `url` is the URL at which a server serves the fake, or
     "". `responder` answers the calls: the fake, or in a forked child an object that refuses them. `before` are the
@@ -118,10 +118,9 @@ def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
     While the object's property `records` is true, it refuses no call.
     """
     global _below
-    before = _below
     if refusing is not None:
         PATCHES.ready(eager=False)
-    _below = refusing
+    before, _below = _below, refusing
     locked(unpatch_if_idle if refusing is None else PATCHES.put_in)
     tell_workers()
     return before
@@ -242,10 +241,9 @@ def blocking_fake() -> OpenFake | None:
 
 
 def closing() -> OpenFake | None:
-    """Return the fake that blocks connections to Bedrock now. While no fake is open, return the object that
-    `stand_below` has set.
+    """Return the object that blocks connections to Bedrock now; None if connections are allowed.
 
-    Return None if connections are allowed.
+    The object is a fake or, while no fake is open, the object that `stand_below` has set.
     """
     fake = blocking_fake()
     if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
@@ -255,7 +253,7 @@ def closing() -> OpenFake | None:
 
 @contextmanager
 def assigned(variable: ContextVar[_Value], value: _Value) -> Generator[None]:
-    """Set a context variable in a `with` block."""
+    """Set a context variable for a `with` block, and restore the previous value at its end."""
     before = variable.get()
     try:
         variable.set(value)
@@ -281,8 +279,7 @@ def inherit(thread: threading.Thread) -> None:
 
     The new thread has not started yet. Its calls to Bedrock will be refused.
     """
-    fake = None if _entries else _outlived.get(threading.current_thread())
-    if fake is not None:
+    if not _entries and (fake := _outlived.get(threading.current_thread())) is not None:
         _outlived[thread] = fake
 
 
@@ -315,7 +312,7 @@ def _runs(thread: threading.Thread | None) -> bool:
 
 
 def exempt(thread: threading.Thread) -> None:
-    """Mark a thread of our own. It may outlive fakes, because it never calls Bedrock."""
+    """Mark a thread of the harness itself: it may outlive fakes, because it never calls Bedrock."""
     _ours.add(thread)
 
 

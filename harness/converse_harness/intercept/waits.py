@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from botocore.exceptions import CapacityNotAvailableError
 
+from converse_harness.endpoint.call import Call
 from converse_harness.intercept import registry
+from converse_harness.intercept.exchange import OpenFake
 from converse_harness.intercept.patches import replacement
-
-if TYPE_CHECKING:
-    from converse_harness.endpoint.call import Call
-    from converse_harness.intercept.exchange import OpenFake
 
 
 def _skips(fake: OpenFake | None, seconds: float, call: Call | None = None) -> bool:
