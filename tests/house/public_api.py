@@ -186,9 +186,18 @@ def signature(function: Callable[..., Any]) -> str:
         stars = STARS.get(parameter.kind, "")
         its_type = "" if parameter.annotation is parameter.empty else f": {annotation(parameter.annotation)}"
         default = "" if parameter.default is parameter.empty else f" = {plain(parameter.default)}"
-        parameters.append(f"{stars}{parameter.name}{its_type}{default}")
+        parameters += unpacked(function, its_type) or [f"{stars}{parameter.name}{its_type}{default}"]
     returned = "" if isinstance(function, type) else f" -> {annotation(found.return_annotation)}"
     return f"({', '.join(parameters)}){returned}"
+
+
+def unpacked(function: Callable[..., Any], its_type: str) -> list[str]:
+    """The keywords of a parameter that is annotated as `Unpack[SomeTypedDict]`; none for other parameters."""
+    maker: Any = getattr(function, "__init__") if isinstance(function, type) else function  # noqa: B009 - for mypy
+    found = re.fullmatch(r": Unpack\[(\w+)\]", its_type)
+    kind = maker.__globals__.get(found[1]) if found else None  # None: the module imports it for type checkers only
+    its = {} if kind is None else kind.__annotations__
+    return [f"{key}: {annotation(getattr(value, '__forward_arg__', value))} = ..." for key, value in its.items()]
 
 
 def annotation(value: object) -> str:

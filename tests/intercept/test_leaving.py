@@ -377,19 +377,20 @@ def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it
 
 @each_step
 def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dict[str, Any], each_step: bool) -> None:
-    """Without the `with` block an interrupt before the first step of closing leaves it open, as if never asked."""
+    """An interrupt before the first step of closing leaves it open, as if never asked."""
     with fake_converse():
         patched = attributes()
 
     def open_then_close(fake: Fake) -> None:
+        opened = registry.opened(fake)
         try:
-            registry.open_fake(fake)
+            opened.__enter__()
         except KeyboardInterrupt:
             assert registry.current() is None
             assert attributes() == originals
             raise
         try:
-            registry.close_fake(fake)
+            opened.__exit__(None, None, None)
         except KeyboardInterrupt:
             is_open = registry.current() is fake
             assert {name for name in originals if is_same(attributes(), originals, name)} == (

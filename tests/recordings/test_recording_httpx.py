@@ -29,7 +29,7 @@ from botocore.credentials import Credentials
 
 from converse_harness import BlockedConnection, ConverseServer, Fake, HttpxFake, ReplyError, record, recording, reply
 from converse_harness.intercept import registry
-from converse_harness.intercept.httpx_transports import recording_async_transport, recording_transport
+from converse_harness.intercept.httpx_transports import recording_transport
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.read import read
 from converse_harness.recordings.write import SessionWriter
@@ -45,6 +45,7 @@ SEVERAL = [httpx, httpx2]
 
 either = pytest.mark.parametrize("library", SEVERAL, ids=["httpx", "httpx2"])
 backends = pytest.mark.parametrize("backend", ["asyncio", "trio"])
+recording_async_transport = partial(recording_transport, method="handle_async_request")
 
 
 class Answer(NamedTuple):
@@ -337,15 +338,12 @@ def test_record_has_transports_for_one_client(path: Path, server: ConverseServer
 
 def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server: ConverseServer) -> None:
     """As aiobotocore does it: its call is passed on, and its HTTP session is one of httpx."""
-    with server.script(reply.text("hi")) as upstream, record(path, upstream=upstream.url) as recorder:
-        held = registry.begin_call("Converse", upstream.url)
-        before = registry.CURRENT_CALL.set(held)
-        try:
-            assert own(httpx, recorder, upstream.url, "converse").status == 200
-        finally:
-            registry.CURRENT_CALL.reset(before)
-            assert held is not None
-            registry.end_call(held)
+    with (
+        server.script(reply.text("hi")) as upstream,
+        record(path, upstream=upstream.url) as recorder,
+        registry.one_call("Converse", upstream.url, lambda error, endpoint: None),
+    ):
+        assert own(httpx, recorder, upstream.url, "converse").status == 200
     assert recorder.calls == []
 
 

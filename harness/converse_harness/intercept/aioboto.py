@@ -7,11 +7,12 @@ and for aiobotocore.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, errors_of_botocore, outlasts, patience, wait_for
@@ -21,79 +22,61 @@ from converse_harness.intercept.forward_boto import check_captured, with_capturi
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys import is_bedrock
+from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
-from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
 
 
-def hold_call(original: Any) -> Any:
-    """Replace aiobotocore's `AioEndpoint._send_request`, so that all attempts of a call go to the same fake.
-
-    It is the fake that was open when the call began.
-    """
-
-    @functools.wraps(original)
-    async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
-        if held is None:
-            try:
-                return await original(self, request_dict, operation_model)
-            except Exception as error:
-                refuse_unsigned(error, self.host)
-                raise
-        before = CURRENT_CALL.get()
-        try:
-            CURRENT_CALL.set(held)
-            return await original(self, request_dict, operation_model)
-        finally:
-            CURRENT_CALL.set(before)
-            registry.end_call(held)
-
-    return _send_request
+@replacement
+async def hold_call(original: Any, self: Any, request_dict: Any, operation_model: Any) -> Any:
+    """Replace aiobotocore's `_send_request`: the fake that is chosen when a call begins answers all of its attempts."""
+    if not is_bedrock(self._endpoint_prefix):
+        return await original(self, request_dict, operation_model)
+    with registry.one_call(operation_model.name, self.host, refuse_unsigned):
+        return await original(self, request_dict, operation_model)
 
 
-def answer(original: Any) -> Any:
+@replacement
+async def answer(original: Any, self: Any, request: Any) -> Any:
     """Replace aiobotocore's `AioEndpoint._send`: the fake answers the request, or captures the real answer."""
-    response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
+    fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
+    if fake is None:
+        try:
+            return await original(self, request)
+        except Exception as error:
+            raise_blocked(error)
+            raise
+    started = monotonic()
+    exchange = ask(fake, self, request)
+    if exchange.captured is not None:
+        with forwarding(exchange, exchange.captured, with_capturing_content) as capture:
+            return check_captured(capture, self, await original(self, request))
+    response = exchange.response
+    if response.wait:
+        await _sleep_of(self)(wait_for(exchange, self, request.url))
+    body = AioBody(exchange, started, self, request.url)
+    if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
+        with errors_of_botocore(request.url, type(_broken_stream(self, "stalled")), Exception):
+            await body.read()
+    response_class = import_module("aiobotocore.awsrequest").AioAWSResponse
+    return response_class(request.url, response.status, headers(exchange), body)
 
-    @functools.wraps(original)
-    async def _send(self: Any, request: Any) -> Any:
-        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
-        if fake is None:
-            try:
-                return await original(self, request)
-            except Exception as error:
-                raise_blocked(error)
-                raise
-        started = monotonic()
-        exchange = ask(fake, self, request)
-        if exchange.captured is not None:
-            with forwarding(exchange, exchange.captured, with_capturing_content) as capture:
-                return check_captured(capture, self, await original(self, request))
-        response = exchange.response
-        if response.wait:
-            await _sleep_of(self)(wait_for(exchange, self, request.url))
-        body = AioBody(exchange, started, self, request.url)
-        if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
-            with errors_of_botocore(request.url, type(_broken_stream(self, "stalled")), Exception):
-                await body.read()
-        return response_class(request.url, response.status, headers(exchange), body)
 
-    return _send
+_AIOHTTP_BREAKS: Final = {
+    "connection reset": ("ClientPayloadError", "Response payload is not completed: connection reset"),
+    "connection closed": ("ClientPayloadError", "Response payload is not completed: connection closed"),
+    "stalled": ("SocketTimeoutError", "Timeout on reading data from socket"),
+}
+"""Maps a scripted break of the body to the aiohttp exception (name, message) that the reader of the body gets."""
 
 
 def _broken_stream(endpoint: Any, broken: Break) -> Exception:
     """Return the exception that this endpoint's HTTP library raises when a stream breaks in this way."""
     session = type(endpoint.http_session).__module__
-    errors: Any
-    if session.endswith("httpxsession"):
-        name, message = BREAKS[broken]
-        errors = import_module(session).httpx  # httpx or httpx2
-        return cast("Exception", getattr(errors, name)(message))
-    errors = import_module("aiohttp")
-    if broken == "stalled":
-        return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
-    return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken}"))
+    is_httpx = session.endswith("httpxsession")
+    library: Any = import_module(session).httpx if is_httpx else import_module("aiohttp")  # (httpx may be httpx2)
+    name, message = (BREAKS if is_httpx else _AIOHTTP_BREAKS)[broken]
+    return cast("Exception", getattr(library, name)(message))
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
@@ -101,11 +84,7 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     # Only AnyioEndpoint has `_sleep`. Our patch of it skips retry waits, so its original function is used here. All
     # other endpoints run on asyncio.
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
-    if real is not None:
-        return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
-    import asyncio
-
-    return asyncio.sleep
+    return asyncio.sleep if real is None else functools.partial(real, endpoint)
 
 
 class AioBody:
@@ -159,10 +138,7 @@ class AioBody:
     async def read(self, amt: int = -1) -> bytes:
         """Return up to `amt` bytes, or all remaining bytes if `amt` is negative; b"" at the end of the body."""
         parts = [self._left]
-        while amt < 0 or not parts[-1]:
-            data = await self._take()
-            if data is None:
-                break
+        while (amt < 0 or not parts[-1]) and (data := await self._take()) is not None:
             parts.append(data)
         everything = b"".join(parts)
         size = len(everything) if amt < 0 else amt

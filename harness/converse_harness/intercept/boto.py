@@ -22,17 +22,22 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from time import monotonic
 from typing import Any, cast
+
+import botocore.exceptions
+from botocore.awsrequest import AWSResponse
+from botocore.httpsession import URLLib3Session
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.capture import CapturingBody, forwarding
-from converse_harness.intercept.exchange import CallExchange, OpenFake, TransportExchange, headers
+from converse_harness.intercept.exchange import OpenFake, TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.keys import is_bedrock
+from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
-from converse_harness.intercept.registry import CURRENT_CALL
+from converse_harness.recordings.write import AnyExchange
 from converse_harness.stream.http import HttpResponse, Request
 
 _CODEC = ("utf-8", "surrogateescape")
@@ -47,35 +52,20 @@ _FAILURES = {
 
 
 def hold_call(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send_request`, so that all attempts of a call go to the same fake.
-
-    It is the fake that was open when the call began.
-    """
+    """Replace botocore's `_send_request`: the fake that is chosen when a call begins answers all of its attempts."""
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
-        if held is None:
-            try:
-                return original(self, request_dict, operation_model)
-            except Exception as error:
-                refuse_unsigned(error, self.host)
-                raise
-        before = CURRENT_CALL.get()
-        try:
-            CURRENT_CALL.set(held)
+        if not is_bedrock(self._endpoint_prefix):
             return original(self, request_dict, operation_model)
-        finally:
-            CURRENT_CALL.set(before)
-            registry.end_call(held)
+        with registry.one_call(operation_model.name, self.host, refuse_unsigned):
+            return original(self, request_dict, operation_model)
 
     return _send_request
 
 
 def answer(original: Any) -> Any:
     """Replace botocore's `Endpoint._send`: the fake answers the request, or captures the real answer."""
-    from botocore.awsrequest import AWSResponse
-    from urllib3.exceptions import HTTPError, ReadTimeoutError
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
@@ -86,7 +76,7 @@ def answer(original: Any) -> Any:
             except Exception as error:
                 raise_blocked(error)
                 raise
-        started = monotonic()
+        started = time.monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:
             with forwarding(exchange, exchange.captured, CapturingBody) as capture:
@@ -112,8 +102,6 @@ def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
     """
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
-    import botocore.exceptions
-
     exchange.ended("closed by client")
     raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error="Read timed out.")
 
@@ -136,8 +124,6 @@ def patience(endpoint: Any) -> float:
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
     """Return urllib3's error for an incomplete body; None if the body is complete or botocore raises no error."""
-    from urllib3.exceptions import ProtocolError
-
     match response.broken:
         case "connection reset":
             cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
@@ -154,8 +140,6 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
 
 def _timed_out(url: str) -> Exception:
     """Return urllib3's error for a read timeout."""
-    from urllib3.exceptions import ReadTimeoutError
-
     pool: Any = None  # no pool exists, and the message does not contain it
     return ReadTimeoutError(pool, url, "Read timed out.")
 
@@ -166,8 +150,6 @@ def holds_bodies_to_their_length() -> bool:
 
     botocore 1.40 does; 1.44 disables urllib3's check and returns a response without the missing members.
     """
-    from botocore.httpsession import URLLib3Session
-
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
     # In the bytecode, the name is a constant itself, or it is in a constant tuple of keyword argument names.
@@ -180,8 +162,6 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
 
     botocore converts them in the same way when it reads a body that is not a stream. Its retry rules then apply.
     """
-    import botocore.exceptions
-
     try:
         yield
     except timed_out as error:
@@ -190,9 +170,9 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
-def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
+def ask(fake: OpenFake, endpoint: Any, request: Any) -> AnyExchange:
     """Pass the request to the fake and return the exchange. Raises botocore's exception for a connection failure."""
-    held = CURRENT_CALL.get()
+    held = registry.CURRENT_CALL.get()
     exchange = fake.exchange(
         _read_request(request, endpoint.host),
         service=endpoint._endpoint_prefix,
@@ -202,8 +182,6 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
         held.call = exchange.call
     failure = exchange.response.failure
     if failure is not None:
-        import botocore.exceptions
-
         exchange.ended("cut")
         raise getattr(botocore.exceptions, _FAILURES[failure])(endpoint_url=request.url, error=failure)
     return exchange
@@ -282,15 +260,11 @@ class BotoBody(io.RawIOBase):
         super().close()
 
 
-def leave_bedrock(original: Any) -> Any:
+@replacement
+def leave_bedrock(original: Any, self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
     """Replace moto's `BotocoreStubber.__call__`, so that the fake and not moto answers requests to Bedrock."""
-
-    @functools.wraps(original)
-    def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
-        _, _, service = event_name.partition(".")
-        # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
-        if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
-            return None
-        return original(self, event_name, request, **kwargs)
-
-    return answer_the_rest
+    service = event_name.partition(".")[2]
+    # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
+    if is_bedrock(service) and (registry.CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
+        return None
+    return original(self, event_name, request, **kwargs)

@@ -10,9 +10,12 @@ import errno
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self
+
+from converse_harness.intercept import registry
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import CallOutcome
@@ -37,28 +40,21 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
 as "connection refused"."""
 
 
+@dataclass(slots=True, eq=False)
 class Capture:
-    """Records the answer to a forwarded call. Only the first report of the end counts.
+    """Records the answer to a forwarded call. After the first report of its end, further reports are ignored.
 
-    An exception in the `with` block of a Capture is passed to `broke`. To save time, code that iterates over a long
-    stream appends `(data, monotonic() - started)` to `pieces` directly. `wrap` wraps the raw response of botocore or
-    aiobotocore, so that it reports what the client reads; it is None for other libraries.
+    An exception in the `with` block of a Capture is passed to `broke`. `started` is the time of the monotonic clock, in
+    seconds. To save time, code that iterates over a long stream appends `(data, monotonic() - started)` directly to
+    `captured.pieces`. `wrap` wraps the raw response of botocore or aiobotocore: the wrapper reports the bytes that the
+    client reads. For other libraries, `wrap` is None.
     """
 
-    __slots__ = ("_exchange", "_over", "captured", "pieces", "started", "wrap")
-
-    def __init__(
-        self,
-        exchange: TransportExchange,
-        captured: CapturedExchange,
-        wrap: Callable[[Any, Capture], Any] | None = None,
-    ) -> None:
-        self._exchange = exchange
-        self._over = False
-        self.captured = captured
-        self.pieces = captured.pieces
-        self.started = monotonic()
-        self.wrap = wrap
+    exchange: TransportExchange
+    captured: CapturedExchange
+    wrap: Callable[[Any, Capture], Any] | None = None
+    started: float = field(default_factory=monotonic, init=False)
+    _over: bool = field(default=False, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +71,7 @@ class Capture:
     def took(self, data: bytes) -> None:
         """Report that the client read a piece of the body."""
         if data:
-            self.pieces.append((data, monotonic() - self.started))
+            self.captured.pieces.append((data, monotonic() - self.started))
 
     def complete(self) -> None:
         """Report that the client has the whole body."""
@@ -109,7 +105,7 @@ class Capture:
             self._over = True
             self.captured.failure, self.captured.ended = failure, end
             self.captured.ended_at = monotonic() - self.started
-            self._exchange.ended(outcome)
+            self.exchange.ended(outcome)
 
 
 FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded", default=None)
@@ -120,66 +116,65 @@ FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded",
 def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
-    """Yield a Capture for the call that the `with` block sends. In this block, FORWARDED is this Capture."""
-    before = FORWARDED.get()
-    try:
-        with Capture(exchange, captured, wrap) as capture:
-            FORWARDED.set(capture)
-            yield capture
-    finally:
-        FORWARDED.set(before)
+    """Yield a new Capture for the call that the `with` block sends; FORWARDED has this value in the block."""
+    with Capture(exchange, captured, wrap) as capture, registry.assigned(FORWARDED, capture):
+        yield capture
+
+
+def _reading(name: str) -> Any:
+    """Make a method: it calls the method `name` of the wrapped body, and reports the bytes that the client gets."""
+
+    def read(self: CapturingBody, *args: Any, **kwargs: Any) -> bytes:
+        with self.capture:
+            data: bytes = getattr(self.body, name)(*args, **kwargs)
+        self.capture.took(data)
+        if self.body.closed:
+            self.capture.complete()
+        return data
+
+    return read
 
 
 class CapturingBody:
     """Wraps a response body (urllib3's response or an httpx stream) and reports the bytes that the client reads."""
 
     def __init__(self, body: Any, capture: Capture) -> None:
-        self._capture = capture
-        self._body = body
+        self.capture = capture
+        self.body = body
 
-    __class__: Any = property(attrgetter("_body.__class__"))  # so that isinstance() accepts the wrapper
+    __class__: Any = property(attrgetter("body.__class__"))  # so that isinstance() accepts the wrapper
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["_body"], name)
+        return getattr(vars(self)["body"], name)
 
     def __iter__(self) -> Iterator[bytes]:
-        return self._pieces(self._body)
+        return self._pieces(self.body)
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
         """Iterate over the body. Each method of this class works like the wrapped body's method of the same name."""
-        return self._pieces(self._body.stream(*args, **kwargs))
+        return self._pieces(self.body.stream(*args, **kwargs))
 
     def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
         """Iterate over HTTP chunks."""
-        return self._pieces(self._body.read_chunked(*args, **kwargs))
+        return self._pieces(self.body.read_chunked(*args, **kwargs))
 
     def _pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        took, started = self._capture.pieces.append, self._capture.started
-        with self._capture:
+        took, started = self.capture.captured.pieces.append, self.capture.started
+        with self.capture:
             for piece in pieces:
                 took((piece, monotonic() - started))
                 yield piece
-        self._capture.complete()
+        self.capture.complete()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        took, started = self._capture.pieces.append, self._capture.started
-        with self._capture:
-            async for piece in self._body:
+        took, started = self.capture.captured.pieces.append, self.capture.started
+        with self.capture:
+            async for piece in self.body:
                 took((piece, monotonic() - started))
                 yield piece
-        self._capture.complete()
+        self.capture.complete()
 
-    def read(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read at most the given number of bytes."""
-        return self._take(self._body.read, *args, **kwargs)
-
-    def read1(self, *args: Any, **kwargs: Any) -> bytes:
-        """Read bytes with at most one read of the connection."""
-        return self._take(self._body.read1, *args, **kwargs)
-
-    def readline(self, *args: Any) -> bytes:
-        """Read up to the end of the line."""
-        return self._take(self._body.readline, *args)
+    read, read1, readline = map(_reading, ("read", "read1", "readline"))
 
     def readlines(self) -> list[bytes]:
         """Read all lines."""
@@ -191,32 +186,24 @@ class CapturingBody:
         buffer[: len(data)] = data
         return len(data)
 
-    def _take(self, read: Callable[..., bytes], *args: Any, **kwargs: Any) -> bytes:
-        with self._capture:
-            data = read(*args, **kwargs)
-        self._capture.took(data)
-        if self._body.closed:
-            self._capture.complete()
-        return data
-
     def close(self) -> None:
         """Report that the client stops reading, and close the body."""
-        self._capture.left()
-        self._body.close()
+        self.capture.left()
+        self.body.close()
 
     async def aclose(self) -> None:
         """Report that the client stops reading, and close the body."""
-        self._capture.left()
-        await self._body.aclose()
+        self.capture.left()
+        await self.body.aclose()
 
     def __del__(self) -> None:
-        if "_capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
-            self._capture.left()
+        if "capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
+            self.capture.left()
 
 
 def end_of(error: BaseException) -> Break:
     """Return the kind of break (stall, reset or close) that an exception of an HTTP library represents."""
-    causes = list(_causes(error))
+    causes = _causes(error)
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
     # For chunked bodies, aiohttp's error contains the cause only in its text.
@@ -225,17 +212,14 @@ def end_of(error: BaseException) -> Break:
     return "connection reset" if is_reset else "connection closed"
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the exceptions in its `__cause__` chain, and all exceptions among the arguments of these.
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error, the exceptions in its `__cause__` chain, and all exceptions among the arguments of these.
 
     `__context__` is ignored, because it may be the failure of an earlier attempt.
     """
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        each = waiting.pop(0)
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            carried = (*each.args, *getattr(each, "kwargs", {}).values(), each.__cause__)
-            waiting += [other for other in carried if isinstance(other, BaseException)]
+    causes = [error]
+    for each in causes:  # the list grows during the loop
+        carried = (*each.args, *getattr(each, "kwargs", {}).values(), each.__cause__)
+        errors = [other for other in carried if isinstance(other, BaseException)]
+        causes += [other for other in errors if all(other is not known for known in causes)]
+    return causes

@@ -30,6 +30,13 @@ _LINES: Final = 200
 _PATIENCE: Final = 60.0
 """The timeout in seconds for connecting to another host."""
 
+_HEADERS: Final = (
+    "Content-Type: application/json\r\n"
+    "Content-Length: {length}\r\n"
+    "x-amzn-ErrorType: AccessDeniedException\r\n"
+    "Connection: close\r\n"
+)
+
 _REFUSED: Final = "Refused by converse-harness, as this process was started while a fake was open"
 
 
@@ -58,7 +65,7 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the exception, for example for a broken connection. The program and the host notice it themselves."""
+        """Ignore the exception. The program and the host notice the broken connection themselves."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
         """Return the URL of the user's own proxy for this host; "" if the program would connect without a proxy."""
@@ -130,14 +137,8 @@ class _ProxyRequest(StreamRequestHandler):
 
     def _answer(self, status: int, reason: str, *, closes: bool = True) -> None:
         body = json.dumps({"message": f"{_REFUSED}. {self._proxy.settings.advice}."}).encode() if closes else b""
-        more = [
-            "Content-Type: application/json",
-            f"Content-Length: {len(body)}",
-            "x-amzn-ErrorType: AccessDeniedException",
-            "Connection: close",
-        ]
-        head = "\r\n".join([f"HTTP/1.1 {status} {reason}", *(more if closes else ()), "", ""])
-        self.wfile.write(head.encode("latin-1", "replace") + body)
+        headers = _HEADERS.format(length=len(body)) if closes else ""
+        self.wfile.write(f"HTTP/1.1 {status} {reason}\r\n{headers}\r\n".encode("latin-1", "replace") + body)
 
 
 def _connected(proxy: Any) -> socket.socket:
@@ -149,7 +150,7 @@ def _connected(proxy: Any) -> socket.socket:
 
 
 def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: Any) -> bytes:
-    """Return the request head for the host or the user's proxy. A header closes the connection after the response."""
+    """Return the request head for the host or the user's proxy, with `Connection: close` unless it opens a tunnel."""
     kept = [(name, value) for name, value in headers if name.lower() not in ("connection", "proxy-connection")]
     if not proxy.netloc:
         kept = [(name, value) for name, value in kept if name.lower() != "proxy-authorization"]
@@ -163,7 +164,10 @@ def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: 
 
 
 def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
-    """Copy bytes in both directions until both ends are closed. Bytes that were read with the head are sent first."""
+    """Copy bytes between the program and the host, in both directions, until both have closed their connection.
+
+    `buffered` reads from the program; it begins with the bytes that were read together with the head of the request.
+    """
 
     def upward() -> None:
         with suppress(OSError):  # one end has closed the connection

@@ -27,6 +27,7 @@ from converse_harness.intercept import pools, registry
 from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
 from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 from converse_harness.intercept.hosts import DOMAINS, is_bedrock_host
+from converse_harness.intercept.patches import replacement
 
 _SPAWNED: Final = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
@@ -67,18 +68,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=functools.partial(_forked.add, True))
 
 
-# Functions that return replacements for functions of libraries. The table in `patch_points` lists the functions.
+# Replacements for functions of libraries. The table in `patch_points` lists the functions.
 
 
-def start_thread(original: Any) -> Any:
+@replacement
+def start_thread(original: Any, self: Any) -> Any:
     """Replace `Thread.start`: if calls of the current thread are refused, calls of the new thread are refused too."""
-
-    @functools.wraps(original)
-    def start(self: Any) -> Any:
-        registry.inherit(self)
-        return original(self)
-
-    return start
+    registry.inherit(self)
+    return original(self)
 
 
 def start_process(original: Any) -> Any:
@@ -103,25 +100,22 @@ def _refuse(parent: int) -> None:
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:
-    """Return a decorator for a function that starts a program: the program's environment is `away_from_bedrock(env)`.
+    """Make the replacement of a function that starts a program with the environment `env`.
 
-    `position` is the index of the argument `env`, which may also be passed by name. Without `env`, or with None, the
-    environment of this process is used.
+    While a fake is open, the program gets `away_from_bedrock(env)`. `position` is the index of the argument `env`,
+    which may also be passed by name. If `env` is missing or None, the environment of this process is used.
     """
 
-    def replace(original: Any) -> Any:
-        @functools.wraps(original)
-        def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
-            if registry.closing() is not None:
-                if len(args) > position:
-                    args = (*args[:position], away_from_bedrock(args[position]), *args[position + 1 :])
-                else:
-                    kwargs["env"] = away_from_bedrock(kwargs.get("env"))
-            return original(*args, **kwargs)
+    @replacement
+    def start_elsewhere(original: Any, *args: Any, **kwargs: Any) -> Any:
+        if registry.closing() is not None:
+            if len(args) > position:
+                args = (*args[:position], away_from_bedrock(args[position]), *args[position + 1 :])
+            else:
+                kwargs["env"] = away_from_bedrock(kwargs.get("env"))
+        return original(*args, **kwargs)
 
-        return start_elsewhere
-
-    return replace
+    return start_elsewhere
 
 
 popen = _with_environment(11)
@@ -129,51 +123,39 @@ subprocess_of_loop = _with_environment(sys.maxsize)  # here, `env` is never a po
 posix_spawn = _with_environment(2)
 
 
-def execv(original: Any) -> Any:
+@replacement
+def execv(original: Any, path: Any, args: Any, /) -> Any:
     """Replace `os.execv`: while a fake is open, call `os.execve`, whose replacement changes the environment.
 
     `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
     """
-
-    @functools.wraps(original)
-    def execute(path: Any, args: Any, /) -> Any:
-        return original(path, args) if registry.closing() is None else os.execve(path, args, os.environ)
-
-    return execute
+    return original(path, args) if registry.closing() is None else os.execve(path, args, os.environ)
 
 
-def execve(original: Any) -> Any:
+@replacement
+def execve(original: Any, path: Any, argv: Any, env: Any) -> Any:
     """Replace `os.execve`: while a fake is open, the new program's environment is `away_from_bedrock(env)`."""
-
-    @functools.wraps(original)
-    def execute(path: Any, argv: Any, env: Any) -> Any:
-        if registry.closing() is not None:
-            env = away_from_bedrock(env)
-            for each in _running.values():  # the new program inherits the pipes, so that the proxies do not end
-                os.set_inheritable(each.held.fileno(), True)
-        return original(path, argv, env)
-
-    return execute
+    if registry.closing() is not None:
+        env = away_from_bedrock(env)
+        for each in _running.values():  # the new program inherits the pipes, so that the proxies do not end
+            os.set_inheritable(each.held.fileno(), True)
+    return original(path, argv, env)
 
 
-def system(original: Any) -> Any:
-    """Replace `os.system`: the shell command sets the environment variables, before it runs the user's command.
+@replacement
+def system(original: Any, command: Any) -> Any:
+    """Replace `os.system`: while a fake is open, the shell first sets the variables of `away_from_bedrock`.
 
     The variables are set in the shell, because the environment of this process must not change.
     """
-
-    @functools.wraps(original)
-    def run(command: Any) -> Any:
-        if registry.closing() is None:
-            return original(command)
-        if os.name == "nt":
-            return subprocess.call(os.fsdecode(command), shell=True)
-        own, child = dict(os.environ), away_from_bedrock(None)
-        changed = [f"export {name}={shlex.quote(value)}\n" for name, value in child.items() if own.get(name) != value]
-        removed = [f"unset {name}\n" for name in own.keys() - child.keys()]
-        return original("".join([*changed, *removed, os.fsdecode(command)]))
-
-    return run
+    if registry.closing() is None:
+        return original(command)
+    if os.name == "nt":
+        return subprocess.call(os.fsdecode(command), shell=True)
+    own, child = dict(os.environ), away_from_bedrock(None)
+    changed = [f"export {name}={shlex.quote(value)}\n" for name, value in child.items() if own.get(name) != value]
+    removed = [f"unset {name}\n" for name in own.keys() - child.keys()]
+    return original("".join([*changed, *removed, os.fsdecode(command)]))
 
 
 # The environment
@@ -263,7 +245,10 @@ def _end() -> None:
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that set `url` as the proxy of a program, except for the loopback."""
+    """Return environment variables for a program: `url` is its proxy for all hosts except the loopback.
+
+    Other hosts that NO_PROXY in `env` names are exempt too, unless Bedrock's hosts would be among them.
+    """
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
     past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")

@@ -6,8 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, aclosing
-from operator import attrgetter
+from contextlib import AbstractContextManager, aclosing, contextmanager, suppress
 from typing import Any, Final, cast
 
 _NO_GENERATOR: Final = (
@@ -23,33 +22,30 @@ _NO_TESTS: Final = (
     "begin with `test`."
 )
 
-_TEST: Final = "test"
-"""The prefix of the names of test methods, in pytest and unittest."""
-
-_HELD: Final = "_converse_harness_fake"
-"""The attribute in which a unittest test keeps its open fake."""
+_ERRORS: Final = "_converse_harness_errors"
+"""The attribute of a unittest test with a list of the exceptions that it raised. It exists while the fake is open."""
 
 _WRITTEN: Final = "_converse_harness_written"
 """The attribute in which a wrapped test method keeps the undecorated method."""
 
 
-OpenedFake = AbstractContextManager[object]
-Fresh = Callable[[str], OpenedFake]
+Fresh = Callable[[str], AbstractContextManager[object]]
 """Takes the name of a test method and creates a new fake for it. For a decorated function, the name is empty."""
-Entered = Callable[..., OpenedFake]
+Entered = Callable[..., AbstractContextManager[object]]
 """Takes the positional arguments of the decorated function; returns the context manager in which the function runs."""
 
 
-def under(target: Any, fresh: Fresh, made_by: str) -> Any:
+def under(target: Any, fresh: Fresh, made_by: str, test: str = "") -> Any:
     """Wrap a function, generator function or test class so that it runs under a fake.
 
-    Raises TypeError for all other objects, and for a class without test methods.
+    `test` is the name of `target` if it is a test method. Raises TypeError for all other objects, and for a class
+    without test methods.
     """
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
         method = cast("Any", target)  # typeshed does not define these classes' type parameters
-        return type(method)(under(method.__func__, fresh, made_by))
+        return type(method)(under(method.__func__, fresh, made_by, test))
     name = getattr(target, "__qualname__", repr(target))
     if not callable(target):
         raise TypeError(_NO_FUNCTION.format(made_by=made_by, name=name))
@@ -57,11 +53,7 @@ def under(target: Any, fresh: Fresh, made_by: str) -> Any:
     generates = inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target)
     if not generates and (inspect.isgeneratorfunction(below) or inspect.isasyncgenfunction(below)):
         raise TypeError(_NO_GENERATOR.format(made_by=made_by, name=name))
-    return _function_under(target, _each_time(fresh, ""))
-
-
-def _each_time(fresh: Fresh, test: str) -> Entered:
-    return lambda *_: fresh(test)
+    return _function_under(target, lambda *_: fresh(test))
 
 
 def _call_under(function: Any, entered: Entered) -> Any:
@@ -93,19 +85,17 @@ def _async_generator_under(function: Any, entered: Entered) -> Any:
         with entered(*args):
             async with aclosing(function(*args, **kwargs)) as inner:
                 step = inner.__anext__()
-                while True:
-                    try:
+                with suppress(StopAsyncIteration):  # the wrapped generator has ended
+                    while True:
                         value = await step
-                    except StopAsyncIteration:
-                        return
-                    try:
-                        sent = yield value
-                    except GeneratorExit:
-                        raise
-                    except BaseException as error:  # noqa: BLE001 - the wrapped generator must handle it
-                        step = inner.athrow(error)
-                    else:
-                        step = inner.asend(sent)
+                        try:
+                            sent = yield value
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:  # noqa: BLE001 - the wrapped generator must handle it
+                            step = inner.athrow(error)
+                        else:
+                            step = inner.asend(sent)
 
     return wrapper
 
@@ -139,9 +129,7 @@ def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
         _put_into_unittest(kind, tests, fresh)
         return kind
     for name, method in tests.items():
-        is_function = inspect.isfunction(method)
-        wrapper = _function_under(method if is_function else method.__func__, _each_time(fresh, name))
-        _put(kind, name, method, wrapper if is_function else type(method)(wrapper))
+        _put(kind, name, method, under(method, fresh, made_by, name))
     return kind
 
 
@@ -154,58 +142,50 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the name and the undecorated form of each test method, including inherited ones."""
     for name in dir(kind):
         method: Any = inspect.getattr_static(kind, name)
-        if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
+        if name.startswith("test") and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
             yield name, vars(method).get(_WRITTEN, method)
 
 
-class _OfTest:
-    """The fake of one unittest test, and the exception that the test raised, if any.
-
-    setUp and the test run in `with` blocks of this object. If they raise an exception, `__exit__` stores it for the
-    fake, which then does not report unused replies.
-    """
-
-    def __init__(self, test: Any, fake: OpenedFake) -> None:
-        self._test = test
-        self._fake = fake
-        self._error: Exception | None = None
-
-    def open(self) -> None:
-        """Open the fake, and register a cleanup that closes the fake after tearDown and after the cleanups of setUp."""
-        self._fake.__enter__()
-        setattr(self._test, _HELD, self)
-        self._test.addCleanup(self._close)
-
-    def _close(self) -> None:
-        __tracebackhide__ = True
-        delattr(self._test, _HELD)
-        error = self._error
-        self._fake.__exit__(None if error is None else type(error), error, None)
-
-    def __enter__(self) -> None:
-        """Do nothing: `open` has already opened the fake."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
-            self._error = error
+@contextmanager
+def _errors_kept(test: Any) -> Generator[None]:
+    """Append the exception that the `with` block raises to the errors of the unittest test."""
+    try:
+        yield
+    except Exception as error:
+        getattr(test, _ERRORS).append(error)
+        raise
 
 
 def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> None:
+    """Open a new fake before setUp, and close it after tearDown and after the cleanups of setUp.
+
+    The fake gets the exception that setUp or the test raised, so that it does not report unused replies.
+    """
     own = kind.__dict__.get("setUp")
 
     @functools.wraps(kind.setUp)
     def set_up(self: Any) -> None:
         inherited = cast("Any", super(kind, self))
         written = functools.partial(own, self) if own is not None else inherited.setUp
-        if _HELD in vars(self):  # a decorated subclass has already opened a fake
+        if _ERRORS in vars(self):  # a decorated subclass has already opened a fake
             written()
             return
-        held = _OfTest(self, fresh(self._testMethodName))
-        held.open()
-        with held:
+        fake = fresh(self._testMethodName)
+        errors: list[Exception] = []
+
+        def close() -> None:
+            __tracebackhide__ = True
+            delattr(self, _ERRORS)
+            error = errors[-1] if errors else None
+            fake.__exit__(None if error is None else type(error), error, None)
+
+        fake.__enter__()
+        setattr(self, _ERRORS, errors)
+        self.addCleanup(close)
+        with _errors_kept(self):
             written()
 
     kind.setUp = set_up
     for name, method in tests.items():
         if inspect.isfunction(method):
-            _put(kind, name, method, _function_under(method, attrgetter(_HELD)))
+            _put(kind, name, method, _function_under(method, _errors_kept))

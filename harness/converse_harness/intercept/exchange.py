@@ -5,13 +5,14 @@ from __future__ import annotations
 from email.utils import formatdate
 from functools import lru_cache
 from time import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from converse_harness.errors import BlockedConnection
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call, CallOutcome
     from converse_harness.recordings.capture import CapturedExchange
+    from converse_harness.recordings.write import AnyExchange
     from converse_harness.stream.delivery import SentChunks
     from converse_harness.stream.http import HttpResponse, Request
 
@@ -42,17 +43,8 @@ class TransportExchange(Protocol):
         """
 
 
-class CallExchange(TransportExchange, Protocol):
-    """A TransportExchange with its Call. The transport needs the Call, because it reports waits before retries."""
-
-    @property
-    def call(self) -> Call | None:
-        """The Call for this attempt; None if the fake keeps no Call for it."""
-        ...
-
-
-class BlockingFake(Protocol):
-    """The part of a fake's interface that transports also use for calls that the fake does not answer."""
+class OpenFake(Protocol):
+    """The interface of a fake that answers or refuses calls. Any thread may call its methods."""
 
     @property
     def sleeps(self) -> bool:
@@ -75,11 +67,7 @@ class BlockingFake(Protocol):
     def block(self, error: BlockedConnection) -> None:
         """Record a refused connection, so that the test fails even if other code catches the error."""
 
-
-class OpenFake(BlockingFake, Protocol):
-    """The interface of a fake that answers calls. Any thread may call its methods."""
-
-    def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
+    def exchange(self, request: Request, *, service: str, operation: str) -> AnyExchange:
         """Answer one request, or return an exchange with which the transport forwards it. It may run a user's function.
 
         `service` is botocore's endpoint prefix. `operation` is "" if the call began before the fake was opened.
@@ -93,7 +81,7 @@ class RefusingFake:
     `behind` is the fake to which refusals are reported. In another process it is None, and refusals are only raised.
     """
 
-    def __init__(self, message: str, behind: BlockingFake | None = None) -> None:
+    def __init__(self, message: str, behind: OpenFake | None = None) -> None:
         self.message = message
         self.behind = behind
 
@@ -116,7 +104,7 @@ class RefusingFake:
         """The maximum number of attempts of a client of `behind` for one call; None keeps the client's own setting."""
         return None if self.behind is None else self.behind.attempts
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
+    def exchange(self, request: Request, *, service: str, operation: str) -> NoReturn:
         """Refuse the call: report a BlockedConnection to `behind`, and raise it."""
         raise refuse(self, self.message)
 
@@ -152,7 +140,7 @@ OUTLIVED = (
 )
 
 
-def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
+def refuse(fake: OpenFake, message: str) -> BlockedConnection:
     """Make a BlockedConnection with this message, report it to `fake`, and return it."""
     error = BlockedConnection(message)
     fake.block(error)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from types import TracebackType
-from typing import ClassVar, Final, Literal, Self, TypedDict
+from typing import Any, ClassVar, Final, Literal, Self, TypedDict, Unpack
 from weakref import WeakSet
 
 from converse_harness.bedrock.rules import RuleLevel
@@ -21,8 +20,7 @@ from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, scripted_in_short
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall
-from converse_harness.intercept import observers
-from converse_harness.intercept.children import refused
+from converse_harness.intercept import children, observers
 from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
@@ -35,7 +33,11 @@ Strictness = Literal["fail", "allow"]
 
 
 class Settings(TypedDict, total=False):
-    """The optional keyword arguments of a Fake; see its docstring."""
+    """The optional keyword arguments of a Fake; its docstring describes them.
+
+    The defaults: `seed` is 0, `unused` and `unexpected` are "fail", `sleeps` is False, `rules` is "default", `history`
+    is "note", and all others are None.
+    """
 
     seed: int
     unused: Strictness
@@ -48,6 +50,9 @@ class Settings(TypedDict, total=False):
     cache_minimum: int | None
     attempts: int | None
 
+
+_OF_ENDPOINT: Final = ("seed", "rules", "history", "keep_calls", "models", "cache_minimum")
+"""The settings of a Fake that are also settings of its Endpoint."""
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
@@ -96,41 +101,19 @@ class Fake(Scripting):
     made_by: ClassVar[str] = "Fake"
     """The name of the public function that creates objects of this class; error messages contain it."""
 
-    def __init__(
-        self,
-        *replies: Responder | Replies,
-        seed: int = 0,
-        unused: Strictness = "fail",
-        unexpected: Strictness = "fail",
-        sleeps: bool = False,
-        rules: RuleLevel = "default",
-        history: HistoryLevel = "note",
-        keep_calls: int | None = None,
-        models: Mapping[str, str] | None = None,
-        cache_minimum: int | None = None,
-        attempts: int | None = None,
-    ) -> None:
-        given = {"seed": seed, "unused": unused, "unexpected": unexpected, "sleeps": sleeps, "rules": rules}
-        more = {"history": history, "keep_calls": keep_calls, "models": models, "cache_minimum": cache_minimum}
-        check_settings({**given, **more, "attempts": attempts}, self.made_by)
-        self.endpoint = Endpoint(
-            seed=seed,
-            rules=rules,
-            history=history,
-            transport=self.transport,
-            keep_calls=keep_calls,
-            models=models,
-            cache_minimum=cache_minimum,
-        )
+    def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self.made_by)
+        of_endpoint: dict[str, Any] = {name: value for name, value in settings.items() if name in _OF_ENDPOINT}
+        self.endpoint = Endpoint(transport=self.transport, **of_endpoint)
         self.endpoint.check(*replies)
         self.endpoint.script.add(replies, by=self.made_by and f"{self.made_by}()")
         self._writer: SessionWriter | None = None
-        self._sleeps = sleeps
-        self.attempts = attempts
+        self._sleeps = settings.get("sleeps", False)
+        self.attempts = settings.get("attempts")
         """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
-        self._strict_unused = unused == "fail"
-        self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
-        self._told: set[int] = set()
+        self._strict_unused = settings.get("unused") != "allow"
+        self._allowed = (UnexpectedCall, RefusedRequest) if settings.get("unexpected") == "allow" else ()
+        self._raised: set[int] = set()
         self._noted = 0
         self._was_open = False
         self.lock = threading.RLock()
@@ -196,11 +179,11 @@ class Fake(Scripting):
         The first `since` problems are skipped, because another caller raises them.
         """
         __tracebackhide__ = True
-        for said in refused():
-            self.block(BlockedConnection(said))
-        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._told]
+        for message in children.refused():
+            self.block(BlockedConnection(message))
+        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._raised]
         problems = [each for each in new if not isinstance(each, self._allowed)]
-        self._told.update(map(id, new))
+        self._raised.update(map(id, new))
         notes = self.endpoint.notes[self._noted :]
         self._noted += len(notes)
         hand_in(notes)
@@ -218,8 +201,8 @@ class Fake(Scripting):
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
         left = forgotten(self.endpoint.script, self.endpoint.blocks) if strict else None
-        told: list[Exception] = [] if left is None else [left]
-        return [*told, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else told
+        problems: list[Exception] = [] if left is None else [left]
+        return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
 
     # Methods for transports
 
@@ -305,15 +288,13 @@ class Fake(Scripting):
         self._was_open = True
         _times_opened += 1
         if not _open:
-            refused()  # discard refusals from the time when no fake was open
+            children.refused()  # discard refusals from the time when no fake was open
         _open.add(self)
 
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         __tracebackhide__ = True
         self.close()
         if error is None or isinstance(error, Exception):
@@ -322,9 +303,7 @@ class Fake(Scripting):
     async def __aenter__(self) -> Self:
         return self.open()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.__exit__(kind, error, trace)
 
     @property

@@ -26,7 +26,7 @@ _MADE_ELSEWHERE: Final = (
 def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
     """Return the response unchanged.
 
-    Raises TransportError if the response was created without the patched `AWSResponse.__init__`: it is not captured.
+    Raises TransportError if the response is not captured, because the patched `AWSResponse.__init__` did not create it.
     """
     if not capture.captured.status:
         raise TransportError(_MADE_ELSEWHERE.format(session=type(endpoint.http_session).__qualname__))
@@ -65,7 +65,7 @@ _WHOLE: Final = 65_536
 
 
 def _reading(name: str) -> Any:
-    """Return a method that calls the StreamReader's method of this name and reports the bytes that it returns."""
+    """Make a method: it calls the method `name` of the StreamReader, and reports the bytes that the client gets."""
 
     async def read(self: _CapturingContent, *args: Any, **kwargs: Any) -> bytes:
         return self.took(await self.reading(getattr(self.content, name)(*args, **kwargs)))
@@ -104,7 +104,7 @@ class _CapturingContent:
     async def readchunk(self) -> tuple[bytes, bool]:
         """Return a part of an HTTP chunk, and whether the part ends the chunk."""
         data, ends = await self.reading(self.content.readchunk())
-        pieces = self._capture.pieces
+        pieces = self._capture.captured.pieces
         if data and self._in_chunk and len(pieces[-1][0]) < _WHOLE:
             pieces[-1] = (pieces[-1][0] + data, monotonic() - self._capture.started)
             self.took(b"")

@@ -48,13 +48,11 @@ _BLOCKED: Final = (
 def check(*hosts: object) -> None:
     """Raise BlockedConnection if one of the hosts is a Bedrock host, unless connections to Bedrock are allowed now."""
     for host in hosts:
-        if host is not None and is_bedrock_host(host):
-            fake = registry.closing()
-            if fake is not None:
-                raise exchange.refuse(fake, _message(fake, host))
+        if host is not None and is_bedrock_host(host) and (fake := registry.closing()) is not None:
+            raise exchange.refuse(fake, _message(fake, host))
 
 
-def _message(fake: exchange.BlockingFake, host: object) -> str:
+def _message(fake: exchange.OpenFake, host: object) -> str:
     name = text(host)
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")

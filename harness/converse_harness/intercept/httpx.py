@@ -10,24 +10,16 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.metadata import version
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
+
+import httpx
 
 from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.hosts import is_bedrock_host
-from converse_harness.intercept.httpx_transports import (
-    ask,
-    ask_async,
-    capturing,
-    recording_async_transport,
-    recording_is_on,
-    recording_transport,
-)
-
-if TYPE_CHECKING:
-    import httpx
+from converse_harness.intercept.httpx_transports import ask, ask_async, capturing, recording_is_on, recording_transport
 
 _NOT_BOTO: Final = (
     "a boto client called Bedrock while only a fake of the httpx transport is open, which does not answer boto "
@@ -71,8 +63,6 @@ class HttpxFake(Fake):
 
         The fake answers all requests over this transport, whatever their host is.
         """
-        import httpx
-
         return cast("httpx.BaseTransport", self.transport_for(httpx))
 
     @property
@@ -81,8 +71,6 @@ class HttpxFake(Fake):
 
         The fake answers all requests over this transport, whatever their host is.
         """
-        import httpx
-
         return cast("httpx.AsyncBaseTransport", self.async_transport_for(httpx))
 
     def transport_for(self, library: ModuleType) -> Any:
@@ -91,7 +79,7 @@ class HttpxFake(Fake):
 
     def async_transport_for(self, library: ModuleType) -> Any:
         """Return a transport for an asynchronous client of httpx2."""
-        return recording_async_transport(library, self)
+        return recording_transport(library, self)
 
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
@@ -133,7 +121,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
 
 
 def _leave(routes: list[_Route]) -> None:
-    """Undo `_enter`, even if an interrupt stopped it."""
+    """Undo `_enter`, even if an interrupt stopped `_enter` before its end."""
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -157,14 +145,10 @@ class _Route:
 
     def handler(self, request: httpx.Request) -> httpx.Response:
         """Answer a synchronous client. Raises the exceptions of `_to_the_others` if other routers must answer."""
-        import httpx
-
         return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
         """Answer an asynchronous client. Raises the exceptions of `_to_the_others` if other routers must answer."""
-        import httpx
-
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
@@ -178,7 +162,7 @@ class _Route:
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Raise the exception after which respx uses the test's own routers, or the network if there are none."""
+        """Raise an exception, so that respx asks the test's own routers next, or the network if there are none."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):

@@ -6,7 +6,7 @@ import math
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness.endpoint.operations import route
 from converse_harness.intercept.capture import Capture, CapturingBody
@@ -49,12 +49,11 @@ def _patience(request: Any) -> float:
 
 def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
     name, message = named
-    made: Exception = getattr(httpx, name)(message, request=request)
-    return made
+    return cast("Exception", getattr(httpx, name)(message, request=request))
 
 
 def read(request: Any) -> Request:
-    """Convert an httpx request to a Request. The body must have been read. The path prefix of a gateway is removed."""
+    """Convert an httpx request, whose body must have been read, to a Request without the path prefix of a gateway."""
     target = request.url.raw_path.decode("ascii")
     whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
     starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
@@ -117,25 +116,23 @@ _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 
 
 def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
-    """Return the response to a forwarded request. The body is captured while the client reads it.
+    """Return the real response to a forwarded request. `capture` gets each piece of the body that the client reads.
 
-    A body that was already read is captured at once.
+    If the body was already read, `capture` gets the whole body at once.
     """
-    pairs = _pairs(response.headers)
+    pairs, whole = _pairs(response.headers), None
     if isinstance(response.stream, httpx.ByteStream):  # the body is complete: the client will not read the stream
         whole = b"".join(response.stream)
     elif response.is_stream_consumed:  # the stream was already read: only the decoded bytes are available
         whole = response.content
         pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
-    else:
-        capture.began(response.status_code, pairs)
-        response.stream = of_library(CapturingBody, httpx, "SyncByteStream", "AsyncByteStream")(
-            response.stream, capture
-        )
-        return response
     capture.began(response.status_code, pairs)
-    capture.took(whole)
-    capture.complete()
+    if whole is None:
+        kind = of_library(CapturingBody, httpx, "SyncByteStream", "AsyncByteStream")
+        response.stream = kind(response.stream, capture)
+    else:
+        capture.took(whole)
+        capture.complete()
     return response
 
 

@@ -7,14 +7,12 @@ is not httpx's own, a request is captured only if the client uses `recorder.http
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from time import monotonic
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -26,6 +24,7 @@ from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.intercept.httpx_bodies import of_library, read, response_of, wait_for, with_capture
+from converse_harness.intercept.patches import replacement
 from converse_harness.recordings.write import AnyExchange
 
 _NOT_OPEN: Final = (
@@ -56,11 +55,15 @@ _open: list[_HttpxRegistration] = []
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """Send the httpx and httpx2 requests to Bedrock or `upstream` to this fake during the `with` block.
+    """During the `with` block, give the fake the requests of httpx and httpx2 that go to Bedrock or to `upstream`.
 
     Raises ReplyError if `upstream` is not a URL.
     """
-    entry = _HttpxRegistration(fake, upstream and _address_of(upstream), respx, os.getpid())
+    entry = _HttpxRegistration(fake, _address_of(upstream), respx, os.getpid())
+    if upstream and not entry.upstream:
+        raise ReplyError(
+            f"upstream={upstream!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
+        )
     try:
         _open.insert(0, entry)
         yield
@@ -70,37 +73,26 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 def recording_is_on() -> bool:
     """Whether the newest fake forwards calls to the real service. If so, older fakes do not answer."""
-    opened = next(iter(_open), None)
-    return opened is not None and opened.fake.records
+    return any(opened.fake.records for opened in _open[:1])
 
 
 def _address_of(url: str) -> str:
-    """Return the URL with its port and a final slash, so that prefixes can be compared.
-
-    Raises ReplyError if it is not an HTTP URL.
-    """
+    """Return an HTTP URL with its port and a final slash, so that prefixes can be compared; "" for any other text."""
     with suppress(ValueError):  # urlsplit cannot parse the URL
         parts = urlsplit(url)
         if parts.hostname and parts.scheme in _PORTS:
             port = parts.port or _PORTS[parts.scheme]
             return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
-    raise ReplyError(f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps.")
+    return ""
 
 
 def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
     """Whether the host of the URL is a Bedrock host, or the URL begins with an upstream address of the fake."""
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
-    return is_bedrock_host(url.host) or any(map(address.startswith, _upstreams(opened)))
-
-
-def _upstreams(opened: _HttpxRegistration) -> Iterator[str]:
-    if opened.upstream:
-        yield opened.upstream
-    if opened.fake.records:
-        for name in ENDPOINTS:
-            with suppress(ReplyError):  # ignore a variable that is unset or invalid
-                yield _address_of(os.environ.get(name, ""))
+    from_environment = (_address_of(os.environ.get(name, "")) for name in ENDPOINTS if opened.fake.records)
+    upstreams = filter(None, (opened.upstream, *from_environment))  # a variable that is unset or invalid is ignored
+    return is_bedrock_host(url.host) or any(map(address.startswith, upstreams))
 
 
 def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
@@ -117,9 +109,9 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """Return the newest fake.
+    """Return the newest fake, which must get this request of a patched transport.
 
-    Return None if the request is not for Bedrock, or if respx or another transport of ours handles it.
+    Return None if the request is not for Bedrock, or if respx or another transport of the harness handles the request.
     """
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
@@ -139,7 +131,7 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
     """Make a transport of the library for one client. The transport sends every request to the fake.
 
     A forwarded request goes to the transport `inner`, or to the network if `inner` is None. Raises ReplyError if
-    `inner` lacks the method.
+    `inner` lacks the method, which is "handle_async_request" for a transport of an asynchronous client.
     """
     if inner is not None and not callable(getattr(inner, method, None)):
         raise ReplyError(
@@ -147,11 +139,6 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
             "have without recording, httpx.HTTPTransport() or httpx.AsyncHTTPTransport() for instance."
         )
     return of_library(_HttpxTransport, library, "BaseTransport", "AsyncBaseTransport")(library, fake, inner)
-
-
-def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """Make a transport as `recording_transport` does; `inner` is an asynchronous transport or None."""
-    return recording_transport(library, fake, inner, "handle_async_request")
 
 
 def library_of(inner: object) -> ModuleType:
@@ -228,21 +215,23 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     Raises httpx's exception for a scripted connection failure.
     """
     request.read()
-    started = monotonic()
+    started = time.monotonic()
     exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
         with forwarding(exchange, exchange.captured) as capture:
-            response = send(request)
-        return with_capture(httpx, response, capture)
+            return with_capture(httpx, send(request), capture)
     if exchange.response.wait:
         time.sleep(wait_for(httpx, exchange, request))
     return response_of(httpx, exchange, request, started)
 
 
 async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Do the same as `ask` for an asynchronous client. Scripted functions run in a worker thread."""
+    """Answer or forward a request of an asynchronous client, as `ask` does for a blocking client.
+
+    Scripted functions run in a worker thread.
+    """
     await request.aread()
-    started = monotonic()
+    started = time.monotonic()
     if fake.runs_functions:
         from anyio.to_thread import run_sync  # httpx depends on anyio
 
@@ -251,8 +240,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
         exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
         with forwarding(exchange, exchange.captured) as capture:
-            response = await send(request)
-        return with_capture(httpx, response, capture)
+            return with_capture(httpx, await send(request), capture)
     if exchange.response.wait:
         from anyio import sleep
 
@@ -260,30 +248,24 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return response_of(httpx, exchange, request, started)
 
 
-# Functions that return replacements for methods of httpx and httpx2. The table in `patch_points` lists these methods.
+# Replacements for methods of httpx and httpx2. The table in `patch_points` lists these methods.
 
 
-def handle_request(original: Any) -> Any:
+@replacement
+def handle_request(original: Any, self: Any, request: Any) -> Any:
     """Replace httpx's `HTTPTransport.handle_request`: the newest fake answers or captures requests to Bedrock."""
-
-    @functools.wraps(original)
-    def handle_request(self: Any, request: Any) -> Any:
-        fake = _fake_for(request, self)
-        if fake is None:
-            return original(self, request)
-        return ask(library_of(self), fake, request, partial(original, self))
-
-    return handle_request
+    fake = _fake_for(request, self)
+    if fake is None:
+        return original(self, request)
+    return ask(library_of(self), fake, request, partial(original, self))
 
 
-def handle_async_request(original: Any) -> Any:
-    """Replace httpx's `AsyncHTTPTransport.handle_async_request` in the same way as `handle_request`."""
-
-    @functools.wraps(original)
-    async def handle_async_request(self: Any, request: Any) -> Any:
-        fake = _fake_for(request, self)
-        if fake is None:
-            return await original(self, request)
-        return await ask_async(library_of(self), fake, request, partial(original, self))
-
-    return handle_async_request
+@replacement
+async def handle_async_request(original: Any, self: Any, request: Any) -> Any:
+    """Replace httpx's `AsyncHTTPTransport.handle_async_request`: the newest fake answers or captures requests to
+    Bedrock.
+    """
+    fake = _fake_for(request, self)
+    if fake is None:
+        return await original(self, request)
+    return await ask_async(library_of(self), fake, request, partial(original, self))

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.script import Replies
-from converse_harness.endpoint.settings import check_settings
 from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake, Settings
@@ -28,7 +27,6 @@ class BotoFake(Fake):
     made_by = "fake_converse"
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
-        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._made = replies, settings
 
@@ -38,8 +36,7 @@ class BotoFake(Fake):
     def fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
         del test  # only the Recorder uses the argument `test`
-        replies, settings = self._made
-        return BotoFake(*replies, **settings)
+        return BotoFake(*self._made[0], **self._made[1])
 
     def __call__(self, decorated: _F) -> _F:
         """Decorate a function (plain, async or generator) or a test class: each call or test method gets a new fake.

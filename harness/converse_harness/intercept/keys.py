@@ -2,19 +2,21 @@
 
 The environment and the clients of all other services are unchanged. botocore signs a request before it sends the
 request, so the signer's keys are replaced. A client that is created under a fake looks up its real credentials only
-when a request to the real service needs them.
+when a request to the real service needs them. The functions with a parameter `original` make the replacements that the
+table in `patch_points` lists.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from inspect import iscoroutinefunction, signature, unwrap
 from typing import Any
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
+from converse_harness.intercept.patches import replacement
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
 """True while a Bedrock client is being created under a fake or under the guard of a session. During this time, no
@@ -23,9 +25,7 @@ credentials are looked up."""
 
 @functools.lru_cache(maxsize=512)
 def is_bedrock(name: str) -> bool:
-    """Whether a service name, service id or endpoint prefix belongs to a Bedrock service. Fakes answer only these
-    services.
-    """
+    """Whether a service name, service id or endpoint prefix belongs to a service that fakes answer: one of Bedrock."""
     return name[:7].lower() == "bedrock"
 
 
@@ -39,34 +39,32 @@ class DummyCredentials:
 
     def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers call this method."""
-        return _frozen_dummies()
+        from botocore.credentials import ReadOnlyCredentials  # at the top, this import would import `keys` again
+
+        return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
 
 
 def _is_async(original: Any) -> bool:
-    """Whether a function is a coroutine function, as in aiobotocore; wrappers of other tools are removed first."""
+    """Whether a function, or the function that it wraps, is a coroutine function, as in aiobotocore."""
     return iscoroutinefunction(unwrap(original))
 
 
-@functools.cache
-def _frozen_dummies() -> Any:
-    from botocore.credentials import ReadOnlyCredentials
-
-    return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
-
-
 class _AioDummyCredentials(DummyCredentials):
-    """Credentials with fixed dummy keys, for aiobotocore's signers."""
+    """Credentials with fixed dummy keys, for aiobotocore's signers, which await the keys."""
 
     async def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers await this method."""
-        return _frozen_dummies()
+        return super().get_frozen_credentials()
 
 
 def sign_with_dummies(original: Any) -> Any:
     """Replace `get_auth_instance` of botocore's or aiobotocore's signer: calls to Bedrock under a fake use dummy keys.
 
-    The real keys of other calls to Bedrock are stored as secrets. No recording may contain a stored secret.
+    The real keys of calls to the real Bedrock are stored as secrets. No recording may contain a stored secret.
     """
+    from botocore.tokens import FrozenAuthToken
+
+    token = FrozenAuthToken(BEARER_TOKEN)
     is_async = _is_async(original)
     dummies, with_keys = (_AioDummyCredentials(), _remembered_async) if is_async else (DummyCredentials(), _remembered)
 
@@ -75,9 +73,10 @@ def sign_with_dummies(original: Any) -> Any:
         if not is_bedrock(self._service_id) or registry.blocking_fake() is None:
             return with_keys(self, original(self, *args, **kwargs))
         kwargs.pop("request_credentials", None)
-        kind: Any = self.__class__
-        signer: Any = kind.__new__(kind)  # copy.copy() takes ten times as long, and every call runs this
-        signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=_dummy_token())
+        signer: Any = self.__class__.__new__(
+            self.__class__
+        )  # copy.copy() takes ten times as long, and every call runs this
+        signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=token)
         return original(signer, *args, **kwargs)
 
     return get_auth_instance
@@ -96,13 +95,6 @@ def _remembered(signer: Any, auth: Any) -> Any:
 
 async def _remembered_async(signer: Any, auth: Any) -> Any:
     return _remembered(signer, await auth)
-
-
-@functools.cache
-def _dummy_token() -> Any:
-    from botocore.tokens import FrozenAuthToken
-
-    return FrozenAuthToken(BEARER_TOKEN)
 
 
 class DeferredCredentials:
@@ -154,92 +146,60 @@ class _AioDeferredCredentials(DeferredCredentials):
         # Reading an attribute cannot await the credential chain. Therefore the attributes have dummy values until a
         # request has run the chain. (In aiobotocore itself, refreshable credentials have no values before their first
         # refresh.)
-        found = self._session._credentials
-        return DummyCredentials() if found is None else found
+        return self._session._credentials or DummyCredentials()
 
 
-def defer_credentials(original: Any) -> Any:
+@replacement
+def defer_credentials(original: Any, self: Any) -> Any:
     """Replace `get_credentials` of botocore's or aiobotocore's session.
 
     While CREATING is true, the replacement returns deferred credentials, unless the session already has credentials.
     """
-    is_async = _is_async(original)
-
-    @functools.wraps(original)
-    def get_credentials(self: Any) -> Any:
-        if CREATING.get() and self._credentials is None:
-            return _awaitable(_AioDeferredCredentials(self)) if is_async else DeferredCredentials(self)
+    if not CREATING.get() or self._credentials is not None:
         return original(self)
+    return _awaitable(_AioDeferredCredentials(self)) if _is_async(original) else DeferredCredentials(self)
 
-    return get_credentials
 
-
-def know_no_region(original: Any) -> Any:
+@replacement
+def know_no_region(original: Any, self: Any) -> Any:
     """Replace `provide` of botocore's or aiobotocore's IMDSRegionProvider: it returns None while CREATING is true.
 
     With `defaults_mode=auto`, the original would ask the metadata service for the region.
     """
-    is_async = _is_async(original)
-
-    @functools.wraps(original)
-    def provide(self: Any) -> Any:
-        if not CREATING.get():
-            return original(self)
-        return _awaitable(None) if is_async else None
-
-    return provide
+    if not CREATING.get():
+        return original(self)
+    return _awaitable(None) if _is_async(original) else None
 
 
 async def _awaitable(value: object) -> object:
     return value
 
 
-def create_without_keys(original: Any) -> Any:
+@replacement
+def create_without_keys(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     """Replace `create_client` of botocore's or aiobotocore's session.
 
     Under a fake, the replacement creates Bedrock clients even if no credentials and no region are configured. Under the
     guard of a session, it creates them even if no credentials can be loaded, so that the guard sees their requests.
     """
-    is_async = _is_async(original)
-
-    @functools.wraps(original)
-    def create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = _bind_for_fake(original, self, args, kwargs)
-        if bound is None:
-            return original(self, *args, **kwargs)
-        if is_async:
-            return _created(original(*bound.args, **bound.kwargs))
-        before = CREATING.get()
-        CREATING.set(True)
-        try:
-            return original(*bound.args, **bound.kwargs)
-        finally:
-            CREATING.set(before)
-
-    return create_client
+    if registry.closing() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
+        return original(self, *args, **kwargs)
+    bound = signature(original).bind(self, *args, **kwargs)
+    # (The guard of a session answers no request. Therefore it adds no region.)
+    if registry.blocking_fake() is not None and not _has_region(self, bound.arguments):
+        bound.arguments["region_name"] = REGION
+    if _is_async(original):
+        return _created(original(*bound.args, **bound.kwargs))
+    with registry.assigned(CREATING, True):
+        return original(*bound.args, **bound.kwargs)
 
 
 async def _created(client: Awaitable[Any]) -> Any:
-    before = CREATING.get()
-    CREATING.set(True)
-    try:
+    with registry.assigned(CREATING, True):
         return await client
-    finally:
-        CREATING.set(before)
 
 
-def _bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Bind the arguments of `create_client` to its parameters. Under a fake, add a default region if there is none.
-
-    Return None if calls to Bedrock are allowed, or if the client is not for a Bedrock service.
-    """
-    if registry.closing() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
-        return None
-    bound = signature(original).bind(session, *args, **kwargs)
-    if registry.blocking_fake() is None:
-        return bound  # the guard of a session answers no request
-    given = (bound.arguments.get("config"), session.get_default_client_config())
-    regions = [bound.arguments.get("region_name"), *(getattr(config, "region_name", None) for config in given)]
-    if not any(regions) and session.get_config_variable("region") is None:
-        bound.arguments["region_name"] = REGION
-    return bound
+def _has_region(session: Any, arguments: Mapping[str, Any]) -> bool:
+    configs = (arguments.get("config"), session.get_default_client_config())
+    regions = [arguments.get("region_name"), *(getattr(config, "region_name", None) for config in configs)]
+    return any(regions) or session.get_config_variable("region") is not None

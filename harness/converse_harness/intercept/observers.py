@@ -7,13 +7,14 @@ in reruns of tests.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Final
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final, TypeVar
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.replacing import Replacing
 
+_T = TypeVar("_T")
 Watcher = Callable[[Endpoint, Call], None]
 """A function that is called for each call to any fake before the call is answered. It runs in the client's thread."""
 
@@ -24,21 +25,20 @@ replacements: Final[list[Replacing | None]] = [None]
 """The arguments of the `replacing` blocks that are entered now; only the last one is used."""
 
 
-@contextmanager
-def watching(watcher: Watcher) -> Generator[None]:
-    """Context manager: in its block, `watcher` is called for each call to any fake. It must not raise."""
-    watchers.append(watcher)
-    try:
-        yield
-    finally:
-        watchers.remove(watcher)
+def watching(watcher: Watcher) -> AbstractContextManager[None]:
+    """Call `watcher` for each call to any fake during a `with` block. The watcher must not raise an exception."""
+    return _attached(watcher, watchers)
+
+
+def replacing(by: Replacing) -> AbstractContextManager[None]:
+    """Let `by` replace replies of all fakes during a `with` block. If blocks are nested, only the inner one counts."""
+    return _attached(by, replacements)
 
 
 @contextmanager
-def replacing(by: Replacing) -> Generator[None]:
-    """Context manager: in its block, `by` sees the replies of all fakes and may replace them. Inner blocks win."""
-    replacements.append(by)
+def _attached(each: _T, to: list[_T]) -> Generator[None]:
+    to.append(each)
     try:
         yield
     finally:
-        replacements.remove(by)
+        to.remove(each)

@@ -69,7 +69,7 @@ POINTS = (
     _boto("botocore.endpoint", "time", None, "waits.without_sleep"),
     _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, "waits.acquire_at_once"),
     _boto("botocore.retries.quota", "RetryQuota.acquire", _QUOTA, "waits.without_drain"),
-    Point("aiobotocore.endpoint", "AioEndpoint._needs_retry", _RETRY, "waits.with_attempts_async"),
+    Point("aiobotocore.endpoint", "AioEndpoint._needs_retry", _RETRY, "waits.with_attempts"),
     Point("aiobotocore.endpoint", "asyncio", None, "waits.without_call_waits"),
     Point(
         "aiobotocore.endpoint",

@@ -14,9 +14,9 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -63,11 +63,6 @@ class Point:
         """The last part of the attribute's dotted name."""
         return self.attribute.rpartition(".")[2]
 
-    @property
-    def expected(self) -> str:
-        """The expected parameters, or "a module", for error messages."""
-        return "a module" if self.parameters is None else f"({', '.join(self.parameters)})"
-
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
 
@@ -86,24 +81,38 @@ class _Record:
     added: bool
 
 
-@cache
+def replacement(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Decorator: make a function that takes the original of a patched attribute and returns its replacement.
+
+    A call of the replacement calls the decorated `function` with the original, followed by the arguments of the call.
+    """
+
+    def replace(original: Any) -> Any:
+        @wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return function(original, *args, **kwargs)
+
+        return call
+
+    return replace
+
+
 def function_named(name: str) -> Callable[[Any], Any]:
     """Import and return a function of this package; `name` is "module.function"."""
     module, _, function = name.partition(".")
-    found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
-    return found
+    return cast("Callable[[Any], Any]", getattr(importlib.import_module(f"{__package__}.{module}"), function))
 
 
 class Patches:
-    """Patches or restores all points of one table together."""
+    """Replaces the attributes of all points in a table, or restores the original attributes."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
         self._modules = frozenset(point.module for point in points)
         self._eager = frozenset(point.module for point in points if point.eager)
         self._records: dict[Point, _Record] = {}
-        self._checked: dict[Point, Any] = {}
         self._made: dict[Point, tuple[Any, Any]] = {}
+        """Maps each point to the attribute that was checked last, and to its replacement."""
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         """Maps every replacement that was ever installed to its original. Another tool may reinstall an old one later.
         """
@@ -181,7 +190,7 @@ class Patches:
         """
         for point, (holder, found) in [(point, self._check(point)) for point in points]:
             if holder is not None and point.replace is not None:
-                self._replace(point, point.replace, holder, found)
+                self._replace(point, holder, found)
 
     def _check(self, point: Point) -> tuple[Any, Any]:
         """Check a point. Return the class or module that has the attribute, and the attribute.
@@ -190,21 +199,20 @@ class Patches:
         """
         holder = _holder(point)
         found = None if holder is None else _found(holder, point.name)
-        record = self._records.get(point)
-        if holder is None or found is self._checked.get(point, self) or (record and found is record.replacement):
-            return holder, found
         if found is _MISSING:
             raise _mismatch(point, "nothing of that name")
+        record = self._records.get(point)
+        checked, _ = self._made.get(point, (_MISSING, None))
+        if holder is None or found is checked or (record and found is record.replacement):
+            return holder, found
         if point.parameters is not None:
             _check_function(point, found)
         elif not isinstance(found, ModuleType):
             raise _mismatch(point, f"{found!r}")
-        if point.replace is not None:
-            function_named(point.replace)  # import it before any attribute is replaced
-        self._checked[point] = found
+        self._made[point] = found, point.replace and function_named(point.replace)(_as_function(found))
         return holder, found
 
-    def _replace(self, point: Point, replace: str, holder: Any, found: Any) -> None:
+    def _replace(self, point: Point, holder: Any, found: Any) -> None:
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
             # Other code has replaced the class or module, or the module was imported again.
@@ -216,13 +224,10 @@ class Patches:
                 return
             # Other code restored the original, or put an unrelated object in its place.
             del self._records[point]
-        original, replacement = self._made.get(point, (None, None))
+        _, replacement = self._made[point]
         if found in self._ours:
             # Another tool reinstalled our replacement, which it had saved as the original.
             found, replacement = self._ours[found], found
-        elif original is not found:
-            replacement = function_named(replace)(_as_function(found))
-            self._made[point] = found, replacement
         # Two threads may run this code at the same time. Both must use the record that was stored first.
         made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)
@@ -281,18 +286,17 @@ def _check_function(point: Point, found: Any) -> None:
     fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
         raise _mismatch(point, f"({', '.join(named)})")
-    if point.mentions:
-        code = getattr(inspect.unwrap(found), "__code__", None)
-        names = code.co_names if isinstance(code, CodeType) else ()
-        missing = [name for name in point.mentions if name not in names]
-        if missing:
-            mentions = f"one that mentions {', '.join(names)}"
-            raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
+    names: tuple[str, ...] = getattr(getattr(inspect.unwrap(found), "__code__", None), "co_names", ())
+    missing = [name for name in point.mentions if name not in names]
+    if missing:
+        mentions = f"one that mentions {', '.join(names)}"
+        raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
 
 
 def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportError:
     library = str(where).partition(".")[0]
-    expected = expected or (where.expected if isinstance(where, Point) else "a module")
+    parameters = None if isinstance(where, str) else where.parameters
+    expected = expected or ("a module" if parameters is None else f"({', '.join(parameters)})")
     try:
         which = f"{library} {version(library)}"
     except PackageNotFoundError:

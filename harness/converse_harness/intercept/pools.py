@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cache, wraps
 from typing import TYPE_CHECKING
 
@@ -67,8 +68,6 @@ def tell(closed: bool) -> None:
 
 
 def _write(path: str) -> None:
-    from contextlib import suppress
-
     if _closed:
         with suppress(FileExistsError):  # raise any other error, after which workers would not be blocked
             open(path, "xb").close()
@@ -91,8 +90,6 @@ def _share() -> str:
 
 def _forget(path: str, process: int) -> None:
     if os.getpid() == process:
-        from contextlib import suppress
-
         with suppress(OSError):  # the file does not exist while nothing is blocked
             os.unlink(path)
 
@@ -130,7 +127,10 @@ def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
 
 
 def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
-    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the process has an attribute `name` from `make()`."""
+    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the result of `make()` is an attribute of the process.
+
+    `name` is the name of this attribute.
+    """
 
     @wraps(original)
     def start(self: Any) -> Any:

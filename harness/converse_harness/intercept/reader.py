@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from math import inf
 from operator import itemgetter
-from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from converse_harness.stream.delivery import StreamChunks, to_send
@@ -96,10 +95,14 @@ class ResponseReader:
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield each chunk after its pause, for a blocking client. If the answer is incomplete, raise the cause."""
-        if self._stream is None or self._begun:
+        stream = self._stream
+        if stream is None or self._begun:
             return self._one_by_one()
         self._begun = True
-        return self._in_runs(self._stream)
+        # To save time, no Python function is called for each frame.
+        moments = map(self.taken.times.append, iter(time.monotonic, None))
+        frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
+        return chain(map(_FRAME, frames), self._last(stream))
 
     def _one_by_one(self) -> Iterator[bytes]:
         try:
@@ -114,12 +117,6 @@ class ResponseReader:
             # The generator was dropped or closed, or the wait was interrupted.
             self.close()
             raise
-
-    def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """Yield the chunks of a stream without pauses. To save time, no Python function is called for each frame."""
-        moments = map(self.taken.times.append, iter(monotonic, None))
-        frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
-        return chain(map(_FRAME, frames), self._last(stream))
 
     def _runs(self, stream: StreamChunks) -> Iterator[list[bytes]]:
         try:
@@ -137,7 +134,7 @@ class ResponseReader:
             return
         last = stream.last(len(self.taken.times))
         if last is not None:
-            self.taken.add(last, monotonic())
+            self.taken.add(last, time.monotonic())
         self.end(self.regular_end)
         if last is not None:
             yield last.data
@@ -155,7 +152,7 @@ class ResponseReader:
 
     def take(self, chunk: Chunk) -> bytes:
         """Record that the client received the next chunk, and return the chunk's bytes."""
-        self.taken.add(chunk, monotonic())
+        self.taken.add(chunk, time.monotonic())
         self._advance()
         if self._due is None and self.failure is None:
             self.end(self.regular_end)

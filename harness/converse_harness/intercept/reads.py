@@ -14,41 +14,28 @@ from typing import Any, Final
 
 from converse_harness.intercept import guard, hosts
 
-Read = Callable[..., Iterable[object]]
-Replace = Callable[[Any], Any]
 
-
-def _before(read: Read) -> Replace:
+def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
     """Make a replacement from a reader: it checks the hosts of a call before the original function runs.
 
     The reader must accept further arguments, because other versions of the function may have more.
     """
 
     def replace(original: Any) -> Any:
-        if iscoroutinefunction(original):
-
-            @functools.wraps(original)
-            async def checked_async(*args: Any, **kwargs: Any) -> Any:
-                guard.check(*read(*args, **kwargs))
-                return await original(*args, **kwargs)
-
-            return _with_parameters(checked_async, original)
-
-        @functools.wraps(original)
         def checked(*args: Any, **kwargs: Any) -> Any:
             guard.check(*read(*args, **kwargs))
             return original(*args, **kwargs)
 
-        return _with_parameters(checked, original)
+        async def checked_async(*args: Any, **kwargs: Any) -> Any:
+            return await checked(*args, **kwargs)
+
+        # Other test tools (respx) inspect whether a function is a coroutine function, and its signature.
+        made: Any = functools.wraps(original)(checked_async if iscoroutinefunction(original) else checked)
+        with suppress(ValueError, TypeError):  # functions written in C may have no signature
+            made.__signature__ = signature(original)
+        return made
 
     return replace
-
-
-def _with_parameters(made: Any, original: Any) -> Any:
-    """Give the wrapper the original's signature, because other test tools (respx) inspect it."""
-    with suppress(ValueError, TypeError):  # functions written in C may have no signature
-        made.__signature__ = signature(original)
-    return made
 
 
 def by_name(original: Any) -> Any:

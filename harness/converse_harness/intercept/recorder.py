@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
 from converse_harness.intercept.fake import Settings
-from converse_harness.intercept.httpx_transports import (
-    capturing,
-    library_of,
-    recording_async_transport,
-    recording_transport,
-)
+from converse_harness.intercept.httpx_transports import capturing, library_of, recording_transport
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.matching import Match, MatchFunction
-from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
+from converse_harness.recordings.modes import MissingRecording, OpenedRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 
-
-class _RecordOptions(TypedDict):
-    """The arguments of `record` that are not settings of a Fake."""
-
-    mode: Mode
-    match: Match | MatchFunction
-    pace: float | str
-    ignore: Collection[str]
-    failed: Failed
-    upstream: str
-    redaction: Redaction | None
+_Session = Callable[[Path], OpenedRecording]
+"""A function that opens the session in a file."""
 
 
 class Recorder(BotoFake):
@@ -47,21 +32,18 @@ class Recorder(BotoFake):
 
     made_by = "record"
 
-    def __init__(self, path: str | Path, options: _RecordOptions, **settings: Unpack[Settings]) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        session: Callable[[Path], OpenedRecording],
+        failed: Failed,
+        upstream: str,
+        **settings: Unpack[Settings],
+    ) -> None:
         super().__init__(**settings)
         self.path = Path(path)
         self.saved: Path | None = None
-        self._options = options
-        self._session = partial(
-            open_session,
-            self.path,
-            one_of("mode", options["mode"], MODES),
-            match=options["match"],
-            pace=options["pace"],
-            ignore=options["ignore"],
-            redaction=options["redaction"],
-        )
-        self._failed: Failed = one_of("failed", options["failed"], FAILED)
+        self._options = session, failed, upstream
         self._kept = True
 
     def fresh(self, test: str = "") -> Recorder:
@@ -70,7 +52,7 @@ class Recorder(BotoFake):
         `test` is the name of a test method of a decorated class; it becomes part of the file's name.
         """
         path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
-        return Recorder(path, self._options, **self._made[1])
+        return Recorder(path, *self._options, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
         """Return a transport for one httpx client. It sends all requests over `inner` and records them.
@@ -82,18 +64,19 @@ class Recorder(BotoFake):
 
     def httpx_async_transport(self, inner: Any) -> Any:
         """Return a transport as `httpx_transport` does, for one `AsyncClient` on asyncio or trio."""
-        return recording_async_transport(library_of(inner), self, inner)
+        return recording_transport(library_of(inner), self, inner, "handle_async_request")
 
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
+        session, _, upstream = self._options
         try:
-            played, self.writer = self._session()
+            played, self.writer = session(self.path)
         except MissingRecording as error:
             raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
         self._kept, self.saved = False, None
         if played is not None:
             self.endpoint.script.add([played])
-        with super()._transport(), capturing(self, self._options["upstream"]):
+        with super()._transport(), capturing(self, upstream):
             yield
 
     def close(self) -> None:
@@ -113,7 +96,7 @@ class Recorder(BotoFake):
         if self.writer is None or self._kept:
             return
         passed = error is None and not self.failures()
-        kept = save_or_set_aside(self.writer, passed=passed, failed=self._failed)
+        kept = save_or_set_aside(self.writer, passed=passed, failed=self._options[1])
         self.saved, self._kept = kept.path, True
         for text in filter(None, (kept.problem, kept.masked)):
             said = f"record({str(self.path)!r}): {text}"
@@ -124,9 +107,7 @@ class Recorder(BotoFake):
             else:
                 warnings.warn(said, MaskedSecretWarning, stacklevel=3)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         __tracebackhide__ = True
         self._finish(error)
         super().__exit__(kind, error, trace)
@@ -180,7 +161,6 @@ def record(
     True
     """
     check_parentheses(path, Recorder.made_by)
-    options = _RecordOptions(
-        mode=mode, match=match, pace=pace, ignore=ignore, failed=failed, upstream=upstream, redaction=redaction
-    )
-    return Recorder(path, options, **settings)
+    mode = one_of("mode", mode, MODES)
+    session = partial(open_session, mode=mode, match=match, pace=pace, ignore=ignore, redaction=redaction)
+    return Recorder(path, session, one_of("failed", failed, FAILED), upstream, **settings)

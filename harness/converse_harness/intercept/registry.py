@@ -15,8 +15,8 @@ Only this module determines three things:
 `stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker
 process of a pool, a guard that checks the signal file of the parent process.
 
-If a KeyboardInterrupt occurs while a fake opens or closes, then either a fake is open and botocore is fully patched, or
-botocore is not patched.
+If a KeyboardInterrupt occurs while `opened` opens or closes a fake, then either a fake is open and botocore is fully
+patched, or botocore is not patched.
 """
 
 from __future__ import annotations
@@ -25,29 +25,24 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.intercept.exchange import (
-    CLOSED_MEANWHILE,
-    FORKED,
-    OUTLIVED,
-    BlockingFake,
-    OpenFake,
-    RefusingFake,
-    refuse,
-)
+from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
 from converse_harness.intercept.patch_points import PATCHES
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
 
 
+_Value = TypeVar("_Value")
+
+
 class _Entry:
-    """One fake on the stack.
+    """A fake on the stack of open fakes.
 
     `boto`: the fake answers the boto clients of this process. `url` is the URL at which a server serves the fake, or
     "". `responder` answers the calls: the fake, or in a forked child an object that refuses them. `before` are the
@@ -66,10 +61,6 @@ class _Entry:
         self.callers: WeakSet[threading.Thread] = WeakSet()
         self.opener = threading.current_thread()
 
-    def is_endpoint_of(self, endpoint: str) -> bool:
-        """Whether the endpoint URL of a client is this fake's URL, or this URL with a longer path."""
-        return f"{endpoint}/".startswith(f"{self.url}/")
-
 
 class ActiveCall:
     """One running call with all its attempts: the operation, and the entry of the fake chosen when the call began."""
@@ -82,11 +73,6 @@ class ActiveCall:
         self.call: Call | None = None
         """The Call of the newest attempt; None before the first attempt."""
 
-    @property
-    def records(self) -> bool:
-        """Whether this call may be forwarded to the real service."""
-        return self.entry.responder.records
-
 
 CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held", default=None)
 """The call that runs in this context."""
@@ -98,7 +84,7 @@ contexts they remain blocked."""
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
-"""The running calls. The references are weak, so that an interrupted call without `end_call` is not kept for ever."""
+"""The running calls. The references are weak, so that a call whose end was interrupted is not kept for ever."""
 _below: RefusingFake | None = None
 _keepers: list[object] = []
 """The owners that called `keep_patches`. While there is an owner, botocore remains patched even if no fake is open."""
@@ -116,14 +102,14 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises TransportError if a library that must be patched is incompatible.
 
     With `boto=False`, the fake does not answer boto clients, and botocore is patched only when other code imports it.
-    `url` is the URL at which a server serves the fake.
+    `url` is the URL at which a server serves the fake. After an exception, the caller must call `close_fake`.
     """
-    try:
-        PATCHES.ready(eager=boto)
-        _locked(lambda: _push(_Entry(fake, boto=boto, url=url)), otherwise=lambda: _pop(fake))
-    except BaseException:
-        close_fake(fake)
-        raise
+    global _entries
+    PATCHES.ready(eager=boto)
+    with _lock:
+        _entries = (*_entries, _Entry(fake, boto=boto, url=url))
+        PATCHES.put_in()
+        tell_workers()
 
 
 def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
@@ -132,11 +118,10 @@ def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
     While the object's property `records` is true, it refuses no call.
     """
     global _below
-    before = _below
     if refusing is not None:
         PATCHES.ready(eager=False)
-    _below = refusing
-    locked(PATCHES.put_in if refusing is not None else _take_out)
+    before, _below = _below, refusing
+    locked(unpatch_if_idle if refusing is None else PATCHES.put_in)
     tell_workers()
     return before
 
@@ -151,7 +136,15 @@ def tell_workers() -> None:
 
 def close_fake(fake: OpenFake) -> None:
     """Remove a fake from the stack, at any position. Closing a closed fake does nothing."""
-    _locked(lambda: _pop(fake), otherwise=lambda: _pop(fake))
+    global _entries
+    with _lock:
+        for entry in _entries:
+            if entry.fake is fake:
+                _remember_threads(entry)
+                entry.closed = True
+        _entries = tuple(entry for entry in _entries if entry.fake is not fake)
+        tell_workers()
+        unpatch_if_idle()
 
 
 @contextmanager
@@ -172,40 +165,48 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         close_fake(fake)
 
 
-def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
-    """Register the start of a boto call. Return None if no fake must answer the call.
+@contextmanager
+def one_call(operation: str, endpoint: str, refuse_unsigned: Callable[[Exception, str], None]) -> Generator[None]:
+    """Register a boto call to Bedrock: in the `with` block, the client runs all attempts of the call.
 
-    `endpoint` is the client's endpoint URL, which the user or botocore has set. Raises BlockedConnection in a thread
+    `endpoint` is the client's endpoint URL, which the user or botocore has set. If no fake must answer the call and the
+    block raises an exception, `refuse_unsigned(exception, endpoint)` is called. Raises BlockedConnection in a thread
     that outlived its fake.
     """
     entry = _entry_for(endpoint)
-    if entry is not None:
-        held = ActiveCall(entry, operation)
+    if entry is None:
+        _refuse_outlived(endpoint)
+        try:
+            yield
+        except Exception as error:
+            refuse_unsigned(error, endpoint)
+            raise
+        return
+    held = ActiveCall(entry, operation)
+    before = CURRENT_CALL.get()
+    try:
         entry.callers.add(threading.current_thread())
         _running.add(held)
-        return held
-    _refuse_outlived(endpoint)
-    return None
+        CURRENT_CALL.set(held)
+        yield
+    finally:
+        CURRENT_CALL.set(before)
+        _running.discard(held)
+        if not _entries:
+            unpatch_if_idle()
 
 
 def _entry_for(endpoint: str) -> _Entry | None:
     newest_first = _entries[::-1]
     answers = None
     for entry in newest_first:
-        if entry.url and entry.is_endpoint_of(endpoint):
-            return entry
+        if entry.url and f"{endpoint}/".startswith(f"{entry.url}/"):
+            return entry  # the client's endpoint is the URL of this fake, or this URL with a longer path
         if entry.boto and answers is None:
             answers = entry
             if entry.responder.records:
                 break
     return answers or next(iter(newest_first), None)
-
-
-def end_call(held: ActiveCall) -> None:
-    """Register the end of a call from `begin_call`."""
-    _running.discard(held)
-    if not _entries:
-        unpatch_if_idle()
 
 
 def fake_for_call(endpoint: str) -> OpenFake | None:
@@ -239,11 +240,10 @@ def blocking_fake() -> OpenFake | None:
     return None if fake.records else fake
 
 
-def closing() -> BlockingFake | None:
-    """Return the fake that blocks connections to Bedrock now. While no fake is open, return the object that
-    `stand_below` has set.
+def closing() -> OpenFake | None:
+    """Return the object that blocks connections to Bedrock now; None if connections are allowed.
 
-    Return None if connections are allowed.
+    The object is a fake or, while no fake is open, the object that `stand_below` has set.
     """
     fake = blocking_fake()
     if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
@@ -252,13 +252,19 @@ def closing() -> BlockingFake | None:
 
 
 @contextmanager
-def forwarding() -> Generator[None, None, None]:
-    """Allow calls to the real service, with real keys, in a `with` block. Other contexts are not affected."""
-    token = _FORWARDING.set(True)
+def assigned(variable: ContextVar[_Value], value: _Value) -> Generator[None]:
+    """Set a context variable for a `with` block, and restore the previous value at its end."""
+    before = variable.get()
     try:
+        variable.set(value)
         yield
     finally:
-        _FORWARDING.reset(token)
+        variable.set(before)
+
+
+def forwarding() -> AbstractContextManager[None]:
+    """Allow calls to the real service, with real keys, in a `with` block. Other contexts are not affected."""
+    return assigned(_FORWARDING, True)
 
 
 def _refuse_outlived(endpoint: str) -> None:
@@ -273,8 +279,7 @@ def inherit(thread: threading.Thread) -> None:
 
     The new thread has not started yet. Its calls to Bedrock will be refused.
     """
-    fake = None if _entries else _outlived.get(threading.current_thread())
-    if fake is not None:
+    if not _entries and (fake := _outlived.get(threading.current_thread())) is not None:
         _outlived[thread] = fake
 
 
@@ -294,45 +299,20 @@ def drop_patches(owner: object) -> None:
 
 def unpatch_if_idle() -> None:
     """Remove the patches if nothing needs them any more."""
-    if not _needed():
-        _locked(_take_out, otherwise=_take_out)
+    with _lock:
+        if not (_entries or _running or _below or _keepers or any(_runs(each()) for each in _outlived.keyrefs())):
+            PATCHES.take_out()
 
 
-def _needed() -> bool:
-    return bool(_entries or _running or _below or _keepers or _outlived_threads_run())
-
-
-def _outlived_threads_run() -> bool:
-    return any(thread is not None and _runs(thread) for thread in (reference() for reference in _outlived.keyrefs()))
-
-
-def _runs(thread: threading.Thread) -> bool:
+def _runs(thread: threading.Thread | None) -> bool:
     try:
-        return thread.is_alive()
+        return thread is not None and thread.is_alive()
     except RuntimeError:  # since Python 3.13, for a thread that `threading` did not start
         return False
 
 
-def _push(entry: _Entry) -> None:
-    global _entries
-    _entries = (*_entries, entry)
-    PATCHES.put_in()
-    tell_workers()
-
-
-def _pop(fake: OpenFake) -> None:
-    global _entries
-    closing = tuple(entry for entry in _entries if entry.fake is fake)
-    for entry in closing:
-        _remember_threads(entry)
-        entry.closed = True
-    _entries = tuple(entry for entry in _entries if entry.fake is not fake)
-    tell_workers()
-    _take_out()
-
-
 def exempt(thread: threading.Thread) -> None:
-    """Mark a thread of our own. It may outlive fakes, because it never calls Bedrock."""
+    """Mark a thread of the harness itself: it may outlive fakes, because it never calls Bedrock."""
     _ours.add(thread)
 
 
@@ -343,23 +323,6 @@ def _remember_threads(entry: _Entry) -> None:
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
             _outlived[thread] = entry.responder
-
-
-def _take_out() -> None:
-    if not _needed():
-        PATCHES.take_out()
-
-
-def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
-    """Run `step` while the lock is held. If it fails or is interrupted, run `otherwise` and raise the exception again.
-
-    `otherwise` must be able to undo an unfinished `step`.
-    """
-    try:
-        locked(step)
-    except BaseException:
-        locked(otherwise)
-        raise
 
 
 def locked(step: Callable[[], None]) -> None:

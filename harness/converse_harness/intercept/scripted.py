@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from converse_harness.endpoint import Endpoint
@@ -19,7 +18,7 @@ Lock = AbstractContextManager[object]
 
 
 class Scripted:
-    """A group of replies that one call of `script` added. In a `with` statement, they answer calls only in the block.
+    """The replies that one call of `script` added. In a `with` statement, they answer calls only in the block.
 
     At the end of the block, the replies are removed. If a reply is unused, UnusedReplies is raised, unless the block
     itself raised an exception.
@@ -45,9 +44,7 @@ class Scripted:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         with self._lock:
             left = [slot for slot in self._slots if slot.unused]
             unused = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else None
@@ -79,22 +76,19 @@ class When(Generic[_Given]):
         self._queue = queue
 
     def script(self, *replies: _Given) -> Scripted:
-        """Answer these calls with replies in order.
+        """Answer the calls that meet the condition with these replies, in order.
 
-        When all replies are used, the next matching condition answers, or otherwise the script.
+        When all of them are used, the next condition that a call meets answers; if there is none, the script answers.
         """
         self._queue.was_filled = True  # set this even if a reply is wrong: the wrong reply causes its own error
         check_some(replies, "when().script()")
         self._endpoint.check(*replies)
         with self._lock:
-            return Scripted(
-                self._endpoint,
-                self._lock,
-                [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")],
-            )
+            added = [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")]
+            return Scripted(self._endpoint, self._lock, added)
 
     def always(self, reply: _Given) -> None:
-        """Answer all of these calls with one reply."""
+        """Answer all calls that meet the condition with one reply."""
         self._queue.was_filled = True
         self._endpoint.check(reply)
         with self._lock:

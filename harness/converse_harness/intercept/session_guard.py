@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from converse_harness.errors import BlockedConnection
-from converse_harness.intercept import registry
-from converse_harness.intercept.children import refused
+from converse_harness.intercept import children, registry
 from converse_harness.intercept.exchange import RefusingFake
 
 _CLOSED: Final = (
@@ -72,7 +71,7 @@ class SessionGuard(RefusingFake):
         `error` is the exception that the test itself raised, if any. If it is one of the stored errors, raise nothing.
         """
         __tracebackhide__ = True
-        self.problems += map(BlockedConnection, refused())
+        self.problems += map(BlockedConnection, children.refused())
         new, self.problems = self.problems, []
         if new and error not in new:
             raise new[0].with_traceback(None) from error
