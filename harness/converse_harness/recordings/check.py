@@ -61,16 +61,16 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """The errors within one line; `at` is the line's number in the file, `calls` counts the calls before the line.
+    """Yield the errors within one line; `at` is the line's number in the file, `calls` counts the calls before the line.
 
-    `newer`: the recording was made with a newer botocore, which may have more operations.
+    If `newer` is true, the recording was made with a newer botocore, which may have more operations.
     """
     kind = kind_of(line) if at > 1 else "header"
     if kind == "call":
         found = _call_problems(line, calls + 1, newer=newer)
     else:
         found = _event_problems(line) if kind == "event" else _problems(kind, line)
-    return (Problem(at, text) for text in found)
+    yield from (Problem(at, text) for text in found)
 
 
 def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool = False) -> Iterator[Problem]:
@@ -90,8 +90,11 @@ def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool =
 
 
 def _called(kind: str, line: Line) -> str:
-    found = event_of(line) if kind == "event" else None
-    return KINDS[kind].called + (f", {found[0]}" if found else " without a type" if kind == "event" else "")
+    called = KINDS[kind].called
+    if kind != "event":
+        return called
+    found = event_of(line)
+    return f"{called}, {found[0]}" if found else f"{called} without a type"
 
 
 def _expected(before: str) -> str:
@@ -199,13 +202,11 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
 def faults_of(exchange: RecordedExchange) -> list[str]:
-    """The violations in an answer as texts; empty if the answer is legal. The recorder writes them as `faults`."""
+    """Return the violations in an answer as texts; empty if the answer is legal. The recorder writes them as `faults`."""
     found = [text for _, text in illegal(exchange)]
-    return (
-        found
-        if len(found) <= MAX_PROBLEMS
-        else [*found[: MAX_PROBLEMS - 1], f"and {len(found) - MAX_PROBLEMS + 1} more"]
-    )
+    if len(found) > MAX_PROBLEMS:
+        found[MAX_PROBLEMS - 1 :] = [f"and {len(found) - MAX_PROBLEMS + 1} more"]
+    return found
 
 
 def is_newer(header: Line) -> bool:
