@@ -61,7 +61,7 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """Yield the errors within one line; `at` is the line's number in the file, `calls` counts the calls before the line.
+    """Yield the errors within one line; `at` is the line's number in the file, `calls` the number of calls before it.
 
     If `newer` is true, the recording was made with a newer botocore, which may have more operations.
     """
@@ -202,7 +202,7 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
 def faults_of(exchange: RecordedExchange) -> list[str]:
-    """Return the violations in an answer as texts; empty if the answer is legal. The recorder writes them as `faults`."""
+    """Return the violations in an answer as texts, for the key `faults`; empty if the answer is legal."""
     found = [text for _, text in illegal(exchange)]
     if len(found) > MAX_PROBLEMS:
         found[MAX_PROBLEMS - 1 :] = [f"and {len(found) - MAX_PROBLEMS + 1} more"]

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
@@ -48,7 +48,7 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The roles, kinds of blocks and names of used tools. Each toolUseId becomes its number in order of appearance."""
+    """Return roles, kinds of blocks and names of used tools. Each toolUseId becomes a number in order of appearance."""
     links: _Links = {}
     return [
         {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
@@ -78,7 +78,7 @@ def name_of_tool(tool: Mapping[str, Any]) -> str:
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
-    """Return the kind of toolChoice, and the tool that it names."""
+    """Return the kind of toolChoice and the tool that toolChoice names; None for a request without toolChoice."""
     choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
     if "tool" in choice:
         return f"tool {member_of(choice, 'tool', 'name')}"
@@ -89,14 +89,20 @@ _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
 """The members whose texts are compared in a body that is not a Converse conversation."""
 
 LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members that contain ids in a body that is not a Converse conversation."""
+"""The members that contain ids in an answer, or in a body that is not a Converse conversation."""
+
+WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
+"""Matches a word that is long enough to be an id, within a longer text."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
 """In a body that is not a Converse conversation, only the presence of these members is compared, not their values."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
-    """The shape of a body that is not a Converse conversation, for instance a model's own JSON for InvokeModel."""
+    """Return the shape of a body that is not a Converse conversation, such as a model's own JSON for InvokeModel.
+
+    `name` is the key of `value` in this body; an item of a list has the key of the list.
+    """
     if name in _LEFT_OUT:
         return "any"
     if name in LINKS:
@@ -113,8 +119,8 @@ Match = Literal["order", "exact", "shape"]
 MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 
 MatchFunction = Callable[[dict[str, Any], dict[str, Any]], object]
-"""A rule that is a function of the user. Its arguments are the recorded request and the request of the call, as
-`members` returns them. The function returns whether the recorded exchange answers the call.
+"""A function of the user that returns whether a recorded exchange answers a call. The arguments of the function are
+`MatchKey.members` of the recorded request and of the call.
 """
 
 
@@ -127,10 +133,11 @@ _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
 
-_ESCAPED_MASK: Final = re.escape(MASK)
 _WITHIN_TEXT: Final = r"""(?:[^"\\]|\\.)*?"""
+"""The pattern of any characters of one text, within a JSON text."""
 
-_STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
+_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
+"""Matches a number that the recorder writes in place of an account id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +167,9 @@ class MatchKey:
 
     @property
     def members(self) -> dict[str, Any]:
-        """The request as keyword arguments of an AWS client, after the key `operation`. A body that is not an object is
-        under `body`.
+        """The operation, and the request as keyword arguments of an AWS client.
+
+        A body that is not an object has the key `body`.
         """
         body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
         return {"operation": self.operation, **self.labels, **body}
@@ -205,7 +213,7 @@ _AUTO: Final[Mapping[str, Any]] = {"auto": {}}
 
 
 def _without_auto(*parts: Any) -> MatchKey:
-    """Return a match key without a toolChoice of `auto`. Without a toolChoice, the model behaves as with `auto`."""
+    """Make a match key from its fields, without a toolChoice of `auto`, which has the same effect as no toolChoice."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
     if config.get("toolChoice") != _AUTO:
@@ -259,13 +267,15 @@ def _without_accounts(text: str, like: str | None = None) -> str:
 
 
 def with_accounts_equal(value: object) -> Any:
-    """A JSON value with numbers in place of account ids, so that other ids compare as equal. Raises RecursionError."""
+    """Return a JSON value with numbers in place of account ids, so that only their order matters.
+
+    Raises RecursionError for a value that is nested too deeply.
+    """
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a match key: a description, a function that reads the part, and the rules that compare the part."""
+class Part(NamedTuple):
+    """A part of a match key: a description, a function that returns the part, and the rules that compare the part."""
 
     what: str
     of: Callable[[MatchKey], Any]
@@ -317,8 +327,8 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
 }
-"""The parts of a request that are compared. All other parts of a request may differ. With the rule "shape", the parts
-that may differ are all texts, the inputs and schemas of tools, media, and the inference settings.
+"""The parts of a request that are compared. All other parts of a request may differ: with the rule "shape", these are
+all texts, the inputs and schemas of tools, media, and the inference settings.
 """
 
 
@@ -336,11 +346,11 @@ def key(rule: Match, asked: MatchKey) -> str:
 
 
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
-    """Whether two keys are equal except for numbers that are stand-ins of account ids in the recorded key.
+    """Whether two results of `key` are equal, if each stand-in of an account id in `recorded` matches any account id.
 
-    The recorder also replaces a number that only an ARN in another exchange identifies as an account id. If `secrets`
-    is true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during
-    replay.
+    Equal stand-ins match equal ids, and different stand-ins different ids. `key` does not number these ids: only an ARN
+    in another exchange identifies them as account ids. If `secrets` is true, `***` in `recorded` matches any text,
+    because a text that was masked during recording need not be a secret during replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True
@@ -349,16 +359,12 @@ def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
     >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 210987654321")
     False
     """
-    first, *others = _STAND_IN.split(recorded)
-    groups: dict[str, int] = {}
-
-    def literal(text: str) -> str:
-        return re.escape(text).replace(_ESCAPED_MASK, _WITHIN_TEXT) if secrets else re.escape(text)
-
-    pattern = literal(first)
-    for stand_in, text in zip(others[::2], others[1::2], strict=True):
-        known = groups.get(stand_in)
-        groups.setdefault(stand_in, len(groups) + 1)
-        pattern += (r"(\d{12})" if known is None else rf"(?:\{known})") + literal(text)
-    found = re.fullmatch(pattern, asked) if groups or secrets else None
-    return found is not None and len({*found.groups()}) == len(groups)
+    stand_ins = dict.fromkeys(_STAND_IN.findall(recorded))
+    pattern = re.escape(recorded)
+    if secrets:
+        pattern = pattern.replace(re.escape(MASK), _WITHIN_TEXT)
+    for number, stand_in in enumerate(stand_ins, 1):
+        before, *others = re.split(rf"(?<!\d){stand_in}(?!\d)", pattern)
+        pattern = before + r"(\d{12})" + rf"(?:\{number})".join(others)
+    found = re.fullmatch(pattern, asked) if stand_ins or secrets else None
+    return found is not None and len({*found.groups()}) == len(stand_ins)

@@ -50,9 +50,8 @@ _RULES: Final[Mapping[Match, str]] = {
 class State:
     """A recording while it is played. For each exchange, `used` contains the numbers of the calls that it answered.
 
-    The functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, `key` the text
-    that a rule compares, and `fits` whether the exchange matches the call. `again` is the command that records the
-    session again.
+    The functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key` the
+    text that a rule compares. `again` is the command that records the session again.
     """
 
     path: Path
@@ -61,8 +60,7 @@ class State:
     used: Sequence[Sequence[int]]
     asked: Callable[[int], MatchKey]
     key: Callable[[Match, int], str]
-    fits: Callable[[int], bool]
-    again: str = ""
+    again: str
 
     def place(self, number: int) -> str:
         """Return the file and line of an exchange, in a form that editors can open."""
@@ -74,9 +72,12 @@ class State:
         return next((number for number, calls in enumerate(self.used) if not calls), None)
 
 
-def missed(state: State, call: Call, asked: MatchKey) -> Missed:
-    """Return the explanation why no exchange answers a call; `asked` is the match key of the call."""
-    fits = [number for number in range(len(state.exchanges)) if state.fits(number)]
+def missed(state: State, call: Call, asked: MatchKey, fits: Sequence[int]) -> Missed:
+    """Return the error about a call that no exchange answers.
+
+    `asked` is the match key of the call; `fits` are the indexes of the exchanges that match the call, which were all
+    played already.
+    """
     if not state.exchanges:
         first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
     elif state.following is None and (state.rule == "order" or not fits):
