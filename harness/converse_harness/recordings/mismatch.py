@@ -75,8 +75,7 @@ class State:
 def missed(state: State, call: Call, asked: MatchKey, fits: Sequence[int]) -> Missed:
     """Return the error about a call that no exchange answers.
 
-    `asked` is the match key of the call; `fits` are the indexes of the exchanges that match the call, which were all
-    played already.
+    `asked` is the match key of the call; `fits` are the indexes of the exchanges that match it, played or not.
     """
     if not state.exchanges:
         first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""

@@ -78,7 +78,7 @@ class Recording:
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """Return the match key of an exchange by its index; if `numbered` is true, `as_recorded` is applied to the key."""
+        """Return the match key of an exchange by its index. If `numbered` is true, `as_recorded` is applied to it."""
         asked = self.ignored.left_out_of(asked_in(self.exchanges[number]))
         return as_recorded(asked) if numbered else asked
 
@@ -90,7 +90,7 @@ class Recording:
         return self._keys[place]
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """Return the match key of a call; if `numbered` is true, `as_recorded` is applied to the key."""
+        """Return the match key of a call. If `numbered` is true, `as_recorded` is applied to it."""
         asked = self.ignored.left_out_of(asked_by(call))
         return as_recorded(asked, self.redaction) if numbered else asked
 
@@ -174,7 +174,7 @@ class Playing(Queue):
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
     def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
-        """Return the first unplayed exchange that a function accepts. An exchange with an equal request has priority."""
+        """Return the first unplayed exchange that a function accepts. One with an equal request has priority."""
         equal = self._first("exact", exact, numbered=numbered)
         for slot in self.slots if equal is None else (equal, *self.slots):
             recorded = self.recording.asked(self._numbers[id(slot)], numbered=numbered)

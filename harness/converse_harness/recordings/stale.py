@@ -49,7 +49,7 @@ class UnequalRequests(NamedTuple):
         return in_words(*(as_recorded(each, own=self.own) for each in (self.recorded, self.asked)))
 
     def places(self) -> str:
-        """Return the first place where the requests differ, and the number of other places; "" if they do not differ."""
+        """Return the first place where the requests differ and the number of other places; "" if they are equal."""
         found = self.differences()
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         return f"{path_text(found[0].path)}{more}" if found else ""
