@@ -271,14 +271,13 @@ def _body_problems(exchange: RecordedExchange, allowing: Collection[FindingKind]
 
 def _error_problems(name: str, status: int, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
     known = bedrock.all_errors().get(name)
-    if known is None:
-        if FindingKind.UNKNOWN not in allowing:
-            close = hint(name, bedrock.all_errors())
-            yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
-        return
-    if known.status != status:
-        yield f"{name} has status {known.status}, not {status} (AWS model)."
-    yield from _shape_problems(name, head, allowing)
+    if known is not None:
+        if known.status != status:
+            yield f"{name} has status {known.status}, not {status} (AWS model)."
+        yield from _shape_problems(name, head, allowing)
+    elif FindingKind.UNKNOWN not in allowing:
+        close = hint(name, bedrock.all_errors())
+        yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
 
 
 def _shape_problems(shape: str, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:

@@ -208,15 +208,11 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
     )
 
 
-_AUTO: Final[Mapping[str, Any]] = {"auto": {}}
-"""The toolChoice that applies to a request without a toolChoice."""
-
-
 def _without_auto(*parts: Any) -> MatchKey:
     """Make a match key from its fields, without a toolChoice of `auto`, which has the same effect as no toolChoice."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
-    if config.get("toolChoice") != _AUTO:
+    if config.get("toolChoice") != {"auto": {}}:
         return asked
     without = {name: value for name, value in config.items() if name != "toolChoice"}
     return asked.with_conversation({**asked.conversation, "toolConfig": without})
@@ -282,10 +278,6 @@ class Part(NamedTuple):
     rules: tuple[Match, ...]
 
 
-def _without_ids(asked: MatchKey) -> Any:
-    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request, "", {})
-
-
 PARTS: Final[Mapping[str, Part]] = {
     "operation": Part("the operation", lambda asked: asked.operation, ("order", "exact", "shape")),
     "path": Part("the model id, or the other names in the path", lambda asked: dict(asked.labels), MATCHES),
@@ -323,7 +315,9 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "body": Part(
         "of a body that is not a conversation: its keys, roles, types and names, and which ids are equal",
-        _without_ids,
+        lambda asked: (
+            None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request, "", {})
+        ),
         ("shape",),
     ),
 }

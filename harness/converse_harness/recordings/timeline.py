@@ -213,13 +213,8 @@ def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cited(citation: Mapping[str, Any]) -> str:
-    title, where, source = citation.get("title"), citation.get("location"), _texts(citation.get("sourceContent"))
-    parts = (
-        str(title) if title is not None else "",
-        json_line(where) if where else "",
-        json_line(source) if source else "",
-    )
-    return " ".join(filter(None, parts))
+    others = filter(None, (citation.get("location"), _texts(citation.get("sourceContent"))))
+    return " ".join(str(each) for each in (citation.get("title"), *map(json_line, others)) if each)
 
 
 def _redacted(data: str) -> str:

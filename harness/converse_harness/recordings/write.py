@@ -112,10 +112,9 @@ def store(path: Path, lines: Sequence[Line]) -> str:
             write(place, data)
         write(path, text)
     except BaseException:
-        for place in new:  # clean up as far as possible: the original error is more informative
-            with suppress(OSError):
-                place.unlink()
-            with suppress(OSError):
+        for place in new:
+            with suppress(OSError):  # the original error is more informative
+                place.unlink(missing_ok=True)
                 place.parent.rmdir()
         raise
     return text
@@ -230,9 +229,7 @@ class SessionWriter:
 
         An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
-        lines = [header()]
-        for exchange in self.before:
-            lines += exchange.lines()
+        lines = [header(), *(line for exchange in self.before for line in exchange.lines())]
         kept = len(lines)
         for number, captured in enumerate(self.answered, len(self.before) + 1):
             lines += exchange_lines(captured, number)
