@@ -107,13 +107,8 @@ def _is_usual_delta(line: Line) -> bool:
     """Whether a line is a `contentBlockDelta` event with only a time and a padding, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
-        return (
-            type(line["contentBlockDelta"]) is dict
-            and len(line) == 3
-            and type(at) is type(padding) is int
-            and 0 <= at <= LONGEST
-            and 0 <= padding <= len(PADDING)
-        )
+        are_valid = type(at) is type(padding) is int and 0 <= at <= LONGEST and 0 <= padding <= len(PADDING)
+        return are_valid and len(line) == 3 and type(line["contentBlockDelta"]) is dict
     except KeyError:
         return False
 
@@ -193,6 +188,8 @@ _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UN
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
 """The kinds of findings to ignore in a recording made with a newer (`_NEWER`) or older (`_OLDER`) botocore."""
 
+_Kinds = Collection[FindingKind]
+
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",
     "toolUse": "ToolUseBlockDelta",
@@ -214,13 +211,13 @@ def is_newer(header: Line) -> bool:
     return _version(header.get("botocore")) > _version(bedrock.botocore_version())
 
 
-def _other_models(header: Line) -> Collection[FindingKind]:
+def _other_models(header: Line) -> _Kinds:
     """Return the kinds of findings to ignore in a recording because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else _NEWER if made > here else _OLDER
 
 
-def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
+def illegal(exchange: RecordedExchange, allowing: _Kinds = ()) -> Iterator[tuple[int, str]]:
     """Yield each violation in an answer as text, with the distance in lines from the line of the call.
 
     `allowing` are the kinds of findings to ignore.
@@ -253,7 +250,7 @@ def _version(text: object) -> tuple[int, ...]:
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()
 
 
-def _body_problems(exchange: RecordedExchange, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _body_problems(exchange: RecordedExchange, allowing: _Kinds) -> Iterator[str]:
     head = exchange.head
     status: int = head["status"]
     name: str | None = head.get("type")
@@ -269,7 +266,7 @@ def _body_problems(exchange: RecordedExchange, allowing: Collection[FindingKind]
             yield from _shape_problems(operation.output_shape.name, head, allowing)
 
 
-def _error_problems(name: str, status: int, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _error_problems(name: str, status: int, head: Line, allowing: _Kinds) -> Iterator[str]:
     known = bedrock.all_errors().get(name)
     if known is not None:
         if known.status != status:
@@ -280,7 +277,7 @@ def _error_problems(name: str, status: int, head: Line, allowing: Collection[Fin
         yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
 
 
-def _shape_problems(shape: str, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _shape_problems(shape: str, head: Line, allowing: _Kinds) -> Iterator[str]:
     try:
         body: object = json.loads(body_bytes("body", head) or b"")
     except (ValueError, RecursionError):
@@ -289,13 +286,13 @@ def _shape_problems(shape: str, head: Line, allowing: Collection[FindingKind]) -
     yield from _violations(shape, body, allowing)
 
 
-def _violations(shape: str, parsed: object, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _violations(shape: str, parsed: object, allowing: _Kinds) -> Iterator[str]:
     value = bedrock.from_json(shape, parsed)
     return (each.message for each in bedrock.validate(shape, value) if each.kind not in allowing)
 
 
 def _stream_problems(
-    exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
+    exchange: RecordedExchange, operation: bedrock.Operation, allowing: _Kinds
 ) -> Iterator[tuple[int, str]]:
     order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first event in a wrong order
     usual = _usual_deltas()
@@ -329,7 +326,7 @@ def _stream_problems(
 
 
 def _model_problems(
-    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: Collection[FindingKind]
+    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: _Kinds
 ) -> Iterator[str]:
     union = operation.get_event_stream_output()
     if name in union.members:
@@ -354,9 +351,8 @@ def _is_cut_off(exchange: RecordedExchange, index: int) -> bool:
     if exchange.end is None:
         return False
     decoder = Decoder()
+    lines = exchange.events[index:]
     try:
-        return not any(
-            "bytes" not in line or decoder.feed(base64.b64decode(line["bytes"])) for line in exchange.events[index:]
-        )
+        return not any("bytes" not in line or decoder.feed(base64.b64decode(line["bytes"])) for line in lines)
     except DamagedData:
         return False

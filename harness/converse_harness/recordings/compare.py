@@ -146,10 +146,7 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     start = max(0, common_length(before, after) - min(_BEFORE, width // 3))
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0
-    return (
-        _cut(before, start, width, quoted=isinstance(old, str)),
-        _cut(after, start, width, quoted=isinstance(new, str)),
-    )
+    return _cut(before, start, width, old), _cut(after, start, width, new)
 
 
 def _flat(value: object) -> str:
@@ -168,13 +165,11 @@ def _masked(value: object) -> object:
     return mapped(value, lambda _, each: _masked(each))
 
 
-def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
-    piece = text[start : start + width]
-    if start:
-        piece = f"...{piece}"
-    if start + width < len(text):
-        piece = f"{piece}..."
-    return _printable(json.dumps(piece, ensure_ascii=False) if quoted else piece)
+def _cut(text: str, start: int, width: int, value: object) -> str:
+    """Return `width` characters of the text of a value, from `start` on. If the value is a text, it is quoted."""
+    end = start + width
+    piece = f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
+    return _printable(json.dumps(piece, ensure_ascii=False) if isinstance(value, str) else piece)
 
 
 def lines_of(difference: Difference) -> Iterator[str]:

@@ -88,19 +88,16 @@ def _without(value: Any, path: _Path) -> Any:
 # Check of the paths against AWS's model
 
 
-def _request() -> Any:
-    return bedrock.operation("Converse").input_shape
-
-
 def _labels() -> frozenset[str]:
     """Return the members of the request that are sent in the path of its URL."""
-    return frozenset(name for name, each in _request().members.items() if each.serialization.get("location") == "uri")
+    members = bedrock.operation("Converse").input_shape.members
+    return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
     """Return the paths in the request that a path of the user leads to, one for each member of a union that fits."""
-    paths = _resolved(text, _request(), [*_steps(text)])
+    paths = _resolved(text, bedrock.operation("Converse").input_shape, [*_steps(text)])
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 
 

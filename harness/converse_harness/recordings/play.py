@@ -260,8 +260,7 @@ def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
     try:
         return bool(rule(recorded.members, asked.members))
     except Exception as error:
-        trace = error.__traceback__
-        own = None if trace is None or trace.tb_next is None else extract_tb(trace.tb_next)
+        own = extract_tb(error.__traceback__)[1:]  # without the frame of this function
         at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
         name = getattr(rule, "__name__", rule)
         raise MatchFailed(

@@ -67,13 +67,13 @@ def text_of_file(path: Path) -> str:
         raise DamagedRecording(path, line, problem, "Save it as UTF-8, or record the session again.") from error
 
 
-def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
+def parse(text: str, path: object = "<recording>", *, legal: bool = True, media_files: bool = True) -> RecordedSession:
     """Return the session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
-    `legal` has the same meaning as for `read`.
+    `legal` has the same meaning as for `read`. If `media_files` is false, the references to files with media remain.
     """
     rows = Rows(text, path)
-    lines = [*map(rows.line, rows.numbers)]
+    lines = [*map(rows.line if media_files else rows.as_written, rows.numbers)]
     _refuse(problems_of(lines), path)
     session = session_of(lines)
     if legal:
@@ -82,14 +82,8 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
 
 def session_without_media(text: str, path: object) -> RecordedSession:
-    """Return the session in a text, legal or not, with references in the place of the media in other files.
-
-    Raises DamagedRecording.
-    """
-    rows = Rows(text, path)
-    lines = [*map(rows.as_written, rows.numbers)]
-    _refuse(problems_of(lines), path)
-    return session_of(lines)
+    """Return the session in a text, legal or not, without reading the files with media. Raises DamagedRecording."""
+    return parse(text, path, legal=False, media_files=False)
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
@@ -152,8 +146,7 @@ class Rows:
         except (ValueError, RecursionError, StopIteration):
             value, end = None, -1
         if end != len(row) or type(value) is not dict or (end > 2 * NESTED and is_deeper(value, NESTED)):
-            cut = number == len(self.texts) and not self._is_ended
-            value = _read_with_care(row, self.path, number, cut=cut)
+            return _read_with_care(row, self.path, number, cut=number == len(self.texts) and not self._is_ended)
         return cast("Line", value)
 
     def line(self, number: int) -> Line:

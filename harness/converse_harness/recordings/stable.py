@@ -137,8 +137,7 @@ class _View:
         return is_new
 
     def _blocks(self, label: str, content: object) -> list[StableRow]:
-        rows = [row for block in objects_of(content) for row in block_rows(block, None, label)]
-        return [(row.label, self._shown_text(row)) for row in rows]
+        return [(row.label, self._shown_text(row)) for row in block_rows(content, None, label)]
 
     def _shown_text(self, row: TimelineRow) -> str:
         return self._text(_REDACTED.sub("(redacted)", "".join(piece.text for piece in row.pieces)))
@@ -208,8 +207,8 @@ def _shortened(text: str) -> str:
 
 def _comparable(message: Mapping[str, Any]) -> object:
     """Return a message in the form for comparing: without the type of tool uses, which a client may drop."""
-    content: list[object] = []
-    for block in objects_of(message.get("content")):
-        tool = block.get("toolUse")
-        content.append({"toolUse": {**tool, "type": None}} if is_object(tool) else block)
+    content = [
+        {"toolUse": {**tool, "type": None}} if is_object(tool := block.get("toolUse")) else block
+        for block in objects_of(message.get("content"))
+    ]
     return [message.get("role"), content]

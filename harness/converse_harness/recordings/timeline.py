@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.json_values import member_of, objects_of, parsed_json
+from converse_harness.json_values import member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
@@ -52,8 +52,7 @@ class TimelineRow(NamedTuple):
 def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     """Yield the rows of a request: the system prompt, the tools, the number of earlier messages, the last message."""
     request, call = exchange.request, exchange.call
-    for block in objects_of(request.get("system")):
-        yield from block_rows(block, None, "system")
+    yield from block_rows(request.get("system"), None, "system")
     tools = objects_of(member_of(request, "toolConfig", "tools"))
     names = [str(member_of(tool, "toolSpec", "name")) for tool in tools if is_object(tool.get("toolSpec"))]
     if names:
@@ -62,8 +61,7 @@ def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     if len(messages) > 1:
         yield _row("before", None, f"{len(messages) - 1} message{'s' * (len(messages) > 2)}")
     if messages:
-        for block in objects_of(messages[-1].get("content")):
-            yield from block_rows(block, None, str(messages[-1].get("role")))
+        yield from block_rows(messages[-1].get("content"), None, str(messages[-1].get("role")))
     elif "request" in call:
         yield _row("request", None, json_line(call["request"]))
     yield from (_row(key, None, call[key]) for key in ("requestText", "requestBase64") if key in call)
@@ -96,8 +94,7 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
         text = message if isinstance(message, str) else text
         yield _row("error", at, ": ".join(filter(None, (head.get("type"), text))))
     elif is_array(content := member_of(parsed, "output", "message", "content")) and is_object(parsed):
-        for block in objects_of(content):
-            yield from block_rows(block, at)
+        yield from block_rows(content, at)
         yield _row("stop", at, str(parsed.get("stopReason")))
         yield from _metadata_rows(parsed, at)
     else:
@@ -154,28 +151,29 @@ class _Stream:
             yield TimelineRow(label, tuple(pieces))
 
 
-def block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[TimelineRow]:
-    """Yield the rows of a complete content block. Rows of plain text have the label `label`.
+def block_rows(content: object, at: int | None, label: str = "text") -> Iterator[TimelineRow]:
+    """Yield the rows of complete content blocks. Rows of plain text have the label `label`.
 
-    `at` is the block's time in milliseconds after the request; None for a block of the request.
+    `at` is the time of the blocks in milliseconds after the request; None for blocks of the request.
     """
-    match block:
-        case {"text": str(text)}:
-            yield _row(label, at, text)
-        case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
-            yield _row("reasoning", at, text + _SIGNED * ("signature" in more))
-        case {"reasoningContent": {"redactedContent": str(data)}}:
-            yield _row("reasoning", at, _redacted(data))
-        case {"toolUse": use} if is_object(use):
-            yield _tool_use(use, use.get("input"), at)
-        case {"toolResult": result} if is_object(result):
-            status = f" ({result['status']})" if "status" in result else ""
-            yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {_texts(result.get('content'))}")
-        case {"citationsContent": cited} if is_object(cited):
-            yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
-            yield _row(label, at, _texts(cited.get("content"), ""))
-        case _:
-            yield from (_row(name, at, json_line(value)) for name, value in block.items())
+    for block in objects_of(content):
+        match block:
+            case {"text": str(text)}:
+                yield _row(label, at, text)
+            case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
+                yield _row("reasoning", at, text + _SIGNED * ("signature" in more))
+            case {"reasoningContent": {"redactedContent": str(data)}}:
+                yield _row("reasoning", at, _redacted(data))
+            case {"toolUse": use} if is_object(use):
+                yield _tool_use(use, use.get("input"), at)
+            case {"toolResult": result} if is_object(result):
+                status = f" ({result['status']})" if "status" in result else ""
+                yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {_texts(result.get('content'))}")
+            case {"citationsContent": cited} if is_object(cited):
+                yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
+                yield _row(label, at, _texts(cited.get("content"), ""))
+            case _:
+                yield from (_row(name, at, json_line(value)) for name, value in block.items())
 
 
 def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> TimelineRow:
@@ -196,8 +194,8 @@ def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]
         value = member_of(members, "trace", *path)
         if value is not None:
             yield _row(label, at, str(value))
-    usage, latency = members.get("usage"), member_of(members, "metrics", "latencyMs")
-    counts = [f"{usage[key]} {called}" for key, called in _COUNTED.items() if key in usage] if is_object(usage) else []
+    usage, latency = object_of(members.get("usage")), member_of(members, "metrics", "latencyMs")
+    counts = [f"{usage[key]} {called}" for key, called in _COUNTED.items() if key in usage]
     if latency is not None:
         counts.append(f"latency {latency} ms")
     if counts:

@@ -40,7 +40,6 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
     head, call, end = exchange.head, exchange.call, exchange.end
     status = int(head.get("status", 0))
     events = changed_events([plain(_event_of(line)) for line in exchange.events], clean)
-    ats = [float(line["t"]) for line in exchange.events]
     ended = "" if end is None else str(end["end"])
     summary, response = _meaning_of(exchange)
     outcome = "complete" if not ended else ended if ended == "closed by client" else "cut"
@@ -56,7 +55,7 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
         status=status,
         outline=clean.text(f"{status or 'no HTTP answer'}  {summary}".rstrip() + broken),
         outcome=outcome,
-        events=tuple(zip(ats, events, strict=True)),
+        events=tuple((float(line["t"]), event) for line, event in zip(exchange.events, events, strict=True)),
         answer=clean(_answer(head) if response is None else in_aws_form(response)),
         faults=tuple(map(clean.text, exchange.faults)),
         line=f"line {exchange.at} of the recording",
