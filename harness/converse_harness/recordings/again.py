@@ -34,8 +34,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     """
     if not old:
         return [*new]
-    before = [lines for _, lines in exchanges_in(old)]
-    after = [lines for _, lines in exchanges_in(new)]
+    before, after = ([exchange for _, exchange in exchanges_in(lines)] for lines in (old, new))
     pairs = _paired([*map(_fingerprint, before)], [*map(_fingerprint, after)], alike=True)
     names = _Renamed(after)
     made = [*new[:1]]

@@ -185,16 +185,14 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
     decoder = Decoder()
     read = 0
     for data, at in captured.pieces:
-        joined = False
         try:
             frames = decoder.feed(data)
         except DamagedData:
             break
         for frame in frames:
             raw = encode(frame)  # a decoded frame is encoded to its original bytes
-            yield frame_line(frame, raw, _ms(at), joined=joined)
+            yield frame_line(frame, raw, _ms(at), joined=frame is not frames[0])
             read += len(raw)
-            joined = True
     # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces in which they arrived.
     for data, at in captured.pieces:
         if read >= len(data):

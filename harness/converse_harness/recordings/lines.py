@@ -127,26 +127,21 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
 
     `at` is the time in milliseconds. If `joined` is true, the frame came in the same HTTP chunk as the frame before it.
     """
-    line: Line = {"t": at}
     try:
         name, members, padding = read_event(frame)
     except (DamagedData, RecursionError):
         name, members, padding = "", {}, None
-    if name in ("", *EVENT_KEYS, *TOLD_BY) or is_deeper(members, DEEPEST):
-        line["frame"] = base64.b64encode(data).decode()
-    else:
-        line[name] = members
-        if padding is not None:
-            line["p"] = padding
-    if joined:
-        line["joined"] = True
-    if "frame" in line or encode_event({name: from_wire(name, members)}, padding) == data:
-        return line
     exact = {"frame": base64.b64encode(data).decode()}
+    more = {"joined": True} if joined else {}
+    if name in ("", *EVENT_KEYS, *TOLD_BY) or is_deeper(members, DEEPEST):
+        return {"t": at, **exact, **more}
+    line = {"t": at, name: members, **({} if padding is None else {"p": padding}), **more}
+    if encode_event({name: from_wire(name, members)}, padding) == data:
+        return line
     try:
         dump(members)
     except ValueError:  # NaN or infinity, which JSON does not allow
-        return {"t": at, **exact}
+        return {"t": at, **exact, **more}
     if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:  # only the payload is unusual
         with suppress(UnicodeDecodeError):  # the payload is not UTF-8
             exact = {"payload": frame.payload.decode()}

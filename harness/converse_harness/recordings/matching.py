@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
@@ -198,12 +199,11 @@ def asked_by(call: Call) -> MatchKey:
 def asked_in(exchange: RecordedExchange) -> MatchKey:
     """Return the match key of a recorded request."""
     line = exchange.call
-    headers: Mapping[str, str] = line.get("headers", {})
     return _without_auto(
         exchange.operation,
         {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
         str(line.get("query", "")),
-        {name.lower(): value for name, value in headers.items()},
+        {name.lower(): value for name, value in line.get("headers", {}).items()},
         _as_read(exchange.operation, line),
     )
 
@@ -237,10 +237,8 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
     """Return the body of a request as the endpoint reads it: members that are null are removed."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
-        try:
+        with suppress(DamagedData):
             return bedrock.read_json(bedrock.operation(operation).input_shape.name, body, recorded=True)
-        except DamagedData:
-            return body
     return body
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,15 +60,13 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
     files: dict[str, bytes] = {}
 
     def aside(text: str, format: str) -> Any:
-        try:
+        with suppress(ValueError):  # the text is not base64
             data = base64.b64decode(text, validate=True)
-        except ValueError:
-            return text
-        if base64.b64encode(data) != text.encode():
-            return text
-        name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
-        files[name] = data
-        return {KEY: name}
+            if base64.b64encode(data) == text.encode():
+                name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
+                files[name] = data
+                return {KEY: name}
+        return text
 
     made: list[Line] = []
     operation = ""

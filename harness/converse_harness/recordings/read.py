@@ -30,8 +30,6 @@ NESTED: Final = DEEPEST + 3
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 """Matches a line that git writes into a file to mark a merge conflict."""
 
-_BOM: Final = "\ufeff"
-
 
 class DamagedRecording(DamagedData):
     """Raised if a file is not a valid recording of this version.
@@ -119,7 +117,7 @@ class Rows:
 
     def __init__(self, text: str, path: object) -> None:
         self.path = path
-        if text.startswith(_BOM):
+        if text.startswith("\ufeff"):
             raise DamagedRecording(path, 1, "the file begins with a byte order mark.", "Save it as UTF-8 without one.")
         self.texts = text.split("\n")
         self._is_ended = not self.texts[-1].strip()
@@ -207,12 +205,11 @@ def _check_header(header: Line, path: object) -> None:
         problem = f'the first line is {said(header)}; that of a recording has "format": "{FORMAT}".'
         raise DamagedRecording(path, 1, problem, "Is it another file?")
     version: Any = header.get("version")
-    if version == VERSION and type(version) is int:
-        return
-    problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
-    newer = type(version) is int and version > VERSION
-    advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
-    raise DamagedRecording(path, 1, problem, advice)
+    if version != VERSION or type(version) is not int:
+        problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
+        newer = type(version) is int and version > VERSION
+        advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
+        raise DamagedRecording(path, 1, problem, advice)
 
 
 # Reading of each exchange when it is first used
@@ -221,8 +218,6 @@ _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
 """The beginnings of the lines of calls, parts and answers, unless somebody has changed spaces or the order of keys."""
-
-_MASKED: Final = '"masked"'
 
 
 def open_file(path: Path) -> RecordedSession:
@@ -240,7 +235,7 @@ def open_text(text: str, path: object = "<recording>") -> RecordedSession:
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
-    return RecordedSession(file.header, tuple(file.exchanges()), has_masks=_MASKED in text)
+    return RecordedSession(file.header, tuple(file.exchanges()), has_masks='"masked"' in text)
 
 
 class _OpenFile(Rows):

@@ -9,8 +9,7 @@ from hashlib import shake_256
 from typing import Any, Final
 from uuid import UUID
 
-from converse_harness.bedrock.findings import is_array, is_object
-from converse_harness.json_values import object_of
+from converse_harness.json_values import is_array, is_object, object_of
 from converse_harness.recordings.lines import Line, body_bytes, event_as_sent, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.json_values import member_of, object_of, objects_of, parsed_json
+from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
