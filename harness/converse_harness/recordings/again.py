@@ -1,4 +1,4 @@
-"""When a session is recorded again, keep each old line whose new version differs only in padding, times or ids."""
+"""When a session is recorded again, keep each old line that differs from its new line only in padding, times or ids."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _outlines_with_ids(value: Any) -> list[str]:
 
 
 def _outline(line: Line) -> str:
-    """Return a line of an answer as text, without the values that differ in each recording."""
+    """Return a line of an answer as text, without the values that differ in each recording, such as times and ids."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])

@@ -173,7 +173,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with an event stream frame; the Content-Type of an imported answer may be masked."""
+    """Whether a body begins with a frame; an imported answer may have a masked Content-Type."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:

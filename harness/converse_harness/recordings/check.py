@@ -90,11 +90,9 @@ def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool =
 
 
 def _called(kind: str, line: Line) -> str:
-    called = KINDS[kind].called
-    if kind != "event":
-        return called
     found = event_of(line)
-    return f"{called}, {found[0]}" if found else f"{called} without a type"
+    event = f", {found[0]}" if found else " without a type"
+    return KINDS[kind].called + (event if kind == "event" else "")
 
 
 def _expected(before: str) -> str:
@@ -114,7 +112,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """Yield the errors in a line's keys and values. The keys of the line's kind and the keys of `more` are allowed."""
+    """Yield the errors in a line's keys and values. The keys of its kind and those in `more` are allowed."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -238,7 +236,7 @@ def illegal(exchange: RecordedExchange, allowing: _Kinds = ()) -> Iterator[tuple
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """Yield a problem for each violation in an answer, but no problem if the line of its call has the key `faults`."""
+    """Yield a problem for each violation in an answer; yield none if the line of its call has the key `faults`."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):
@@ -338,7 +336,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """The states of `grammar.GOES_ON` in which any text is legal, because the installed model does not limit texts."""
+    """Return the states of `grammar.GOES_ON` in which the installed model does not limit the text of a delta."""
     return frozenset(
         state
         for state, member in GOES_ON.items()
@@ -347,7 +345,7 @@ def _usual_deltas() -> frozenset[str]:
 
 
 def _is_cut_off(exchange: RecordedExchange, index: int) -> bool:
-    """Whether the lines from `index` on contain only the beginning of a frame, because the connection broke."""
+    """Whether an answer was cut off within a frame: its lines from `index` on contain only the beginning of a frame."""
     if exchange.end is None:
         return False
     decoder = Decoder()

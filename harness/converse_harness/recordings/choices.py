@@ -38,8 +38,8 @@ FAILED: Final[Mapping[Failed, str]] = {
     "write": "write it as the recording, as if the test had passed",
     "drop": "discard it",
 }
-"""Maps each value of `Failed` to its description. It names the treatment of a failed test's recording. The first value
-is the default.
+"""Maps each value of `Failed`, which decides what is done with a failed test's recording, to its description. The first
+value is the default.
 """
 
 
@@ -52,7 +52,7 @@ OPENED: Final[Counter[str]] = Counter()
 
 
 def identity(path: Path) -> str:
-    """Return the real path of a file as text, so that two paths of one file have the same identity."""
+    """Return the real path of a file as text, which is equal for all paths of one file."""
     return os.path.normcase(os.path.realpath(path))
 
 

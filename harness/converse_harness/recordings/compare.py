@@ -249,7 +249,7 @@ def _of_events(old: Sequence[Line], new: Sequence[Line], hidden: frozenset[str])
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """Return a copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
+    """Return a copy of a line without the keys in `hidden`; `frame` is kept if the line has no event."""
     alone = "frame" in line and event_of(line) is None
     kept = {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
     if hidden >= _TIMES:

@@ -89,14 +89,14 @@ def _without(value: Any, path: _Path) -> Any:
 
 
 def _labels() -> frozenset[str]:
-    """Return the members of the request that are sent in the path of its URL."""
+    """Return the names of the request's members that are sent in the path of the URL."""
     members = bedrock.operation("Converse").input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
-    """Return the paths in the request that a path of the user leads to, one for each member of a union that fits."""
+    """Return the complete paths that a path of the user stands for: several if it skips the member of a union."""
     paths = _resolved(text, bedrock.operation("Converse").input_shape, [*_steps(text)])
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 

@@ -40,7 +40,7 @@ _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}
 
 
 class Problem(NamedTuple):
-    """A problem of a line: the line number from 1, a description, and advice. Empty advice means: correct the line."""
+    """An error in a line: the line number from 1, a description, and advice (if empty: mend the line)."""
 
     line: int
     text: str
@@ -84,7 +84,7 @@ def is_text(value: object) -> bool:
 
 
 def is_header(value: object) -> bool:
-    """Whether a value is valid as the value of an HTTP header."""
+    """Whether a value is a text that an HTTP header can have as its value."""
     return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
 
 
@@ -242,7 +242,7 @@ ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "head": ("body", "bodyText", "bodyBase64"),
     "event": ("payload", "frame"),
 }
-"""Maps a kind of line to keys of which such a line has at most one."""
+"""Maps a kind of line to a group of keys. A line of this kind has at most one key of the group."""
 
 WHOLE: Final = "whole"
 """The state after a head that has a body: no stream follows."""

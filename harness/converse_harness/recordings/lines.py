@@ -79,7 +79,6 @@ End = Literal["closed by client", Break]
 
 ENDS: Final = get_args(End)
 """The values of End."""
-"""The values of End."""
 
 EVENT_KEYS: Final[Mapping[str, str]] = {
     "t": "milliseconds from the request to the last byte of the line's data",
@@ -112,7 +111,7 @@ def dump(line: Mapping[str, Any]) -> str:
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return the type and the JSON members of the event on a line of a stream; None for a line without an event."""
+    """Return the type of the event on a line of a stream, and its members as JSON; None for a line without an event."""
     return next((member for member in line.items() if member[0] not in EVENT_KEYS), None)
 
 

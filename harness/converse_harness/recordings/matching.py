@@ -36,7 +36,7 @@ def canonical(value: object) -> str:
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:
-    """Return the kind of a block: the name of the block's member."""
+    """Return the kind of a block, which is the name of its only member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -157,13 +157,13 @@ class MatchKey:
 
     @property
     def conversation(self) -> Mapping[str, Any]:
-        """The object that contains the messages; empty if the operation has no messages."""
+        """The object in the request that contains the messages; empty if the operation has no messages."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         return object_of(member_of(request, *self.steps))
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path of the conversation in the request."""
+        """The keys that lead from the request to `conversation`."""
         return ("input", "converse") if self.operation == "CountTokens" else ()
 
     @property
@@ -234,7 +234,7 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collec
 
 
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
-    """Return the body of a request as the endpoint reads it: members that are null are removed."""
+    """Return the body on the line of a call as the endpoint reads it: without members that are null."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
         with suppress(DamagedData):

@@ -179,7 +179,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """Return a text with the nearest exchange, how it differs from the call, and whether other rules would play it."""
+    """Return a text about the nearest exchange: its differences from the call, and other rules that would play it."""
     number, rule = _nearest(state, asked), state.rule
     found = that_count("exact" if callable(rule) else rule, state.asked(number), asked)
     sections = (

@@ -88,7 +88,7 @@ class Unrecorded(Queue):
         self._why, self._more = why, more
 
     def next(self, call: Call) -> None:
-        """Return None: no call is answered."""
+        """Return None, because a missing recording answers no call."""
 
     def explain(self, call: Call) -> Missed:
         """Return the error about a call; it names the missing recording and the command that records it."""
@@ -96,7 +96,7 @@ class Unrecorded(Queue):
         return Missed(f"call {call.number} {first}", f"{rest}{self._more(call)}")
 
     def answers(self, call: Call) -> bool:
-        """Return True: the missing recording could answer any call."""
+        """Return True, because the recording could answer any call if it existed."""
         del call
         return True
 

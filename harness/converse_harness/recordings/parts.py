@@ -47,7 +47,7 @@ def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
 
 
 class _Names:
-    """The parts that are already written to a file, and their names."""
+    """The names of the parts that are already written to a file. A part is a message, a system prompt or tools."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
@@ -93,7 +93,7 @@ class _Names:
 
 
 def message_of(exchange: Sequence[Line]) -> Any:
-    """Return the message of an answer as JSON; None if the answer contains no complete message."""
+    """Return the message in the answer of an exchange as JSON; None if the answer contains no complete message."""
     call, head, *events = exchange
     if call.get("operation") == "Converse":
         return member_of(head.get("body"), "output", "message") if head.get("status") == 200 else None
@@ -139,10 +139,10 @@ class MissingPart(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts in a file; `line_of` maps the name of each part to the part's line number.
+    """The parts in a file, which calls refer to by name; `line_of` maps the name of each part to its line number.
 
-    `line` returns a line by its number, from 1; `answered` returns the lines of an exchange by the number of its call,
-    and no lines for an unknown number.
+    `line` returns a line by its number, from 1. `answered` returns the lines of an exchange by the number of its call,
+    and an empty list for an unknown number.
     """
 
     line_of: Mapping[str, int]
@@ -162,7 +162,7 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """Return the line of a call with the whole request; `at` is the line number in the file. Raises MissingPart."""
+        """Return the line of a call with its whole request; `at` is the number of this line. Raises MissingPart."""
         if "parts" not in call:
             return call
         request = call.get("request", {})

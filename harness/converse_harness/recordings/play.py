@@ -101,7 +101,7 @@ class Recording:
 
 
 class MatchFailed(ReplyError):
-    """Raised if the user's function `match` raised an error. That error is the cause of this one."""
+    """Raised if the user's function `match` raised an error; the `__cause__` is that error."""
 
 
 class Playing(Queue):
@@ -245,7 +245,7 @@ class Playing(Queue):
         return missed(state, call, asked, fits)
 
     def answers(self, call: Call) -> bool:
-        """Whether the recording contains a call of the same operation."""
+        """Whether the recording contains an exchange with the operation of this call."""
         operation = asked_by(call).operation
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
 

@@ -1,4 +1,4 @@
-"""Reading a recording: the whole file at once, or each exchange when it is first used.
+"""Read a recording: the whole file at once, or each exchange when it is first used.
 
 A file with thousands of exchanges opens quickly, because the first lines of the exchanges are found without decoding
 JSON, and nearly every call needs only the next exchange. Both ways of reading raise the same errors.
@@ -104,7 +104,7 @@ def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
 
 
 def _refuse(problems: Iterable[Problem], path: object) -> None:
-    """Raise DamagedRecording for the first of these problems, if there is one."""
+    """Raise DamagedRecording for the first of these problems; return if there are no problems."""
     for problem in problems:
         raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
 
@@ -131,7 +131,7 @@ class Rows:
 
     @property
     def numbers(self) -> range:
-        """The numbers of all lines."""
+        """The numbers of all lines, from 1."""
         return range(1, len(self.texts) + 1)
 
     def as_written(self, number: int) -> Line:
@@ -217,7 +217,7 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""The beginnings of the lines of calls, parts and answers, unless somebody has changed spaces or the order of keys."""
+"""The beginnings of the lines of calls, parts and answers, as the recorder writes them."""
 
 
 def open_file(path: Path) -> RecordedSession:
@@ -231,7 +231,7 @@ def open_file(path: Path) -> RecordedSession:
 
 
 def open_text(text: str, path: object = "<recording>") -> RecordedSession:
-    """Return the session in a text, read on demand as by `open_file`."""
+    """Return the session in a text. As in `open_file`, each exchange is read when it is first used."""
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
@@ -284,10 +284,7 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """Return the lines of the answer to the call on line `at`.
-
-        If there is no answer, the next line of any kind is returned.
-        """
+        """Return the lines of the answer to the call on line `at`; if there is no answer, only the next line."""
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 

@@ -55,7 +55,7 @@ def stable_rows(exchanges: Sequence[RecordedExchange], call: int | None = None) 
 
 
 class _View:
-    """The parts that were already shown: ids with numbers, messages, tools, and the latest values of other members."""
+    """Makes the rows of exchanges in order, and stores the ids, messages, tools and other members that it has shown."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}
@@ -124,7 +124,7 @@ class _View:
         return made
 
     def _changed(self, name: str, value: object, rows: Sequence[StableRow]) -> Iterator[StableRow]:
-        """Yield the rows if a member's value differs from its value in the call before."""
+        """Yield `rows` if the value of a member differs from the value in the call before."""
         known = canonical(value) if value not in (None, [], {}) else ""
         if known != self._latest.get(name, ""):
             yield from rows or [(name, "(none)")]

@@ -78,7 +78,7 @@ class StaleRecording:
 
     @cached_property
     def _found(self) -> tuple[int, Sequence[_Place]]:
-        """The number of requests that differ, and the places, those with most calls first."""
+        """The number of requests that differ, and the places where they differ; the place with most calls is first."""
         places: dict[tuple[str, ...], _Place] = {}
         differing = 0
         for pair in self.pairs:
@@ -132,7 +132,7 @@ class StaleRecording:
 
 
 def _ignorable(place: _Place) -> str:
-    """Return the path of a place in the form for the argument `ignore`, with `[*]` for each list index."""
+    """Return the path of a difference as the argument `ignore` takes it, with `[*]` for each list index."""
     return path_text([0 if isinstance(step, int) else step for step in place.difference.path]).replace("[0]", "[*]")
 
 
@@ -156,7 +156,7 @@ def played(path: Path, again: str, unequal: Callable[[], UnequalRequests] | None
 
 
 def take() -> list[StaleRecording]:
-    """Return the recordings with differing requests since the last call of `take`, and forget all recordings."""
+    """Return the recordings that answered differing requests since the last call of `take`."""
     with _lock:
         taken = [*_inbox.values()]
         _inbox.clear()

@@ -101,7 +101,7 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
 
 
 class _Stream:
-    """The rows of a stream. The row of a block is yielded when the block ends."""
+    """Makes the rows of a stream, line by line. The row of a block is complete when the block ends."""
 
     def __init__(self) -> None:
         self._label = ""
