@@ -84,13 +84,13 @@ def given_path(name: object) -> PurePosixPath:
     >>> str(given_path("trips/chur"))
     'trips/chur.jsonl'
     """
-    parts = name.removesuffix(SUFFIX).split("/") if isinstance(name, str) else []
+    parts: list[str] = name.removesuffix(SUFFIX).split("/") if isinstance(name, str) else []
     if not parts:
         problem = "the name of a recording is a string"
     elif parts[-1].endswith(FAILED_SUFFIX.removesuffix(SUFFIX)):
         problem = "so ends what a failed test recorded"
     else:
-        problem = next(filter(None, map(_problem, parts)), "")
+        problem = next((found for found in map(_problem, parts) if found), "")
     if problem:
         # Imported only when an error is raised, because pytest imports this module at each start.
         from converse_harness.errors import ReplyError

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
@@ -268,7 +268,8 @@ def with_accounts_equal(value: object) -> Any:
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A part of a match key: a description, a function that returns the part, and the rules that compare the part."""
 
     what: str

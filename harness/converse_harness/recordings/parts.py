@@ -119,7 +119,7 @@ def _conversation(
 
     The function takes a new object, and returns a copy of the request that contains the new object instead.
     """
-    outer = object_of(request.get("input")) if call.get("operation") == "CountTokens" else {}
+    outer = object_of(request.get("input") if call.get("operation") == "CountTokens" else None)
     inner = outer.get("converse")
     if not is_object(inner):
         return request, dict

@@ -219,8 +219,7 @@ class Playing(Queue):
 
     def where(self, slot: Slot) -> str:
         """Return the file and line of a slot's exchange."""
-        exchange = self.recording.exchanges[self._numbers[id(slot)]]
-        return f"{self.recording.path}:{exchange.at}: "
+        return f"{self.recording.path}:{self.recording.exchanges[self._numbers[id(slot)]].at}: "
 
     def explain(self, call: Call) -> Missed | None:
         """Return the error about a call that no exchange answers; None for a recording whose slots were all removed.

@@ -87,17 +87,13 @@ def session_without_media(text: str, path: object) -> RecordedSession:
 def session_of(lines: Sequence[Line]) -> RecordedSession:
     """Return the session made of lines in which `problems_of` finds no errors."""
     parts = Parts.of(lines)
-    return RecordedSession(
-        lines[0],
-        tuple(
-            exchange_of([parts.whole(call, index + 1), *answer], index + 1)
-            for index, (call, *answer) in exchanges_in(lines)
-        ),
-    )
+    numbered = ((index + 1, exchange) for index, exchange in exchanges_in(lines))
+    exchanges = (exchange_of([parts.whole(call, at), *answer], at) for at, (call, *answer) in numbered)
+    return RecordedSession(lines[0], tuple(exchanges))
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """Return the exchange made of these lines; `at` is the number of the first line in the file."""
+    """Return the exchange made of these lines; `at` is the number of the first of these lines in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)

@@ -155,7 +155,7 @@ class _View:
             if row.label != "usage":
                 yield ("assistant" if row.label == "text" else row.label), self._shown_text(row)
         usages = (member_of(body, "usage"), *(member_of(line, "metadata", "usage") for line in events))
-        usage = next(filter(None, map(object_of, usages)), None)
+        usage = object_of(next((each for each in usages if each), None))
         if usage:
             used = sum(usage.get(name, 0) for name in _INPUT)
             yield "usage", f"{used} in, {usage.get('outputTokens')} out"

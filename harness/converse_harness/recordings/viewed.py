@@ -42,7 +42,7 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
     events = changed_events([plain(_event_of(line)) for line in exchange.events], clean)
     ended = "" if end is None else str(end["end"])
     summary, response = _meaning_of(exchange)
-    outcome = "complete" if not ended else ended if ended == "closed by client" else "cut"
+    outcome = {"": "complete", "closed by client": ended}.get(ended, "cut")
     broken = f"  ({ended})" if ended else ""
     return CallView(
         number=int(call["call"]),
