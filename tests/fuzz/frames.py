@@ -7,7 +7,7 @@ from uuid import UUID
 from zlib import crc32
 
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.lines import frame_bytes_of, frame_line
+from converse_harness.recordings.lines import event_as_sent, frame_bytes_of, frame_line
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder, Frame, FrameError, HeaderType, decode, encode
 from tests.fuzz.target import Target, answers, body_of
@@ -104,7 +104,7 @@ def _check_event(frame: Frame) -> None:
     except DamagedData:
         event = None
     line = frame_line(frame, data, 0, joined=False)
-    assert frame_bytes_of(line, None) == data
+    assert frame_bytes_of(line, event_as_sent(line)) == data
     if event is not None and "frame" not in line:
         assert frame_bytes_of(line, event) == data
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from converse_harness import ReplyError
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.leaks import scan, stand_in
-from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
+from converse_harness.recordings.lines import Line, bytes_line, event_as_sent, event_of, frame_bytes_of, frame_line
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import SessionWriter
@@ -197,7 +197,7 @@ def captured(data: bytes) -> Line:
 )
 def test_a_frame_is_masked_with_new_checksums(data: bytes) -> None:
     (found,) = redacted(captured(data))
-    assert frame_bytes_of(found, None) == encode(_masked(decode(data)))
+    assert frame_bytes_of(found, event_as_sent(found)) == encode(_masked(decode(data)))
     assert scan([found], own=()) == []
 
 
@@ -221,7 +221,7 @@ def test_a_payload_that_hides_what_its_event_shows_goes() -> None:
         delta("I am Ada", payload=payload.replace("NAME", _escaped("Ada"))), redaction=Redaction({"Ada": "A."})
     )
     assert found == delta("I am A.")
-    assert read_event(decode(frame_bytes_of(found, None)))[1]["delta"]["text"] == "I am A."
+    assert read_event(decode(frame_bytes_of(found, event_as_sent(found))))[1]["delta"]["text"] == "I am A."
 
 
 def _escaped(text: str) -> str:

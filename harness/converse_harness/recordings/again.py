@@ -1,4 +1,4 @@
-"""When a session is recorded again, keep each old line whose new version differs only in padding, times or ids."""
+"""When a session is recorded again, keep each old line that differs from its new line only in padding, times or ids."""
 
 from __future__ import annotations
 
@@ -10,28 +10,22 @@ from converse_harness.json_values import is_array, is_object, leaves, mapped, ob
 from converse_harness.recordings.compare import aligned
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.matching import canonical
+from converse_harness.recordings.matching import LINKS, WORD, canonical
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
 """Keys of an answer's lines. Each recording has other values for these keys."""
 
-_IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""Members that contain ids which the service generates in an answer. Clients send these ids back in later requests."""
-
 _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
 """Matches the end of a member's or header's name if the value is a duration."""
-
-_WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""Matches a word that is long enough to be an id, within a longer text."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     """Return the lines of the new session, but with the old session's line in place of each unchanged line.
 
-    A call's line, old or new, contains the whole request. An event, head or end counts as unchanged if only its
-    padding, time or ids differ. The old ids of unchanged lines also replace the new ids in later requests. If every
-    line is unchanged, the old header is kept, too.
+    In both sessions, the line of a call contains the whole request. An event, head or end counts as unchanged if only
+    its padding, time or ids differ. The old ids of unchanged lines also replace the new ids in later requests. If every
+    line is unchanged, the old header replaces the new header, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -40,8 +34,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     """
     if not old:
         return [*new]
-    before = [lines for _, lines in exchanges_in(old)]
-    after = [lines for _, lines in exchanges_in(new)]
+    before, after = ([exchange for _, exchange in exchanges_in(lines)] for lines in (old, new))
     pairs = _paired([*map(_fingerprint, before)], [*map(_fingerprint, after)], alike=True)
     names = _Renamed(after)
     made = [*new[:1]]
@@ -59,7 +52,10 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
-    """Map the index of each new text to the index of an equal old text, or (with `alike`) of the text in its place."""
+    """Map the index of each new text to the index of an equal old text.
+
+    If `alike` is true, new texts without an equal old text are mapped to the old texts at the same place.
+    """
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
@@ -72,7 +68,10 @@ def _fingerprint(exchange: Sequence[Line]) -> str:
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """The new answer's lines, with the old line in place of each line that differs only in padding, times or ids."""
+    """Return the lines of the new answer, with the old line in place of each unchanged line.
+
+    A line is unchanged if it differs from the old line only in padding, times or ids.
+    """
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
@@ -100,7 +99,10 @@ class _Renamed:
         self._invented = {each for _, *answer in exchanges for line in answer for each in _ids(line)}
 
     def take(self, new: Line, old: Line) -> bool:
-        """Whether an old line can replace a new line of the same outline. If so, store the old ids for later lines."""
+        """Whether an old line can replace a new line of the same outline.
+
+        If the result is true, the ids of the old line are stored, and replace new ids in later lines.
+        """
         olds, news = dict[str, str](), dict[str, str]()
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
@@ -126,31 +128,30 @@ class _Renamed:
 
     def _in(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._old.get(value) or _WORD.sub(lambda found: self._old.get(found[0], found[0]), value)
+            return self._old.get(value) or WORD.sub(lambda found: self._old.get(found[0], found[0]), value)
         return mapped(value, lambda _, each: self._in(each))
 
 
 def _is_id(key: str, value: object) -> TypeGuard[str]:
-    return key in _IDS and isinstance(value, str)
+    return key in LINKS and isinstance(value, str)
 
 
 def _ids(line: Line) -> list[str]:
-    """Return the ids in a line of an answer, ordered by their paths."""
+    """Return the ids in a line of an answer, in the order of their paths in this line."""
     return [each for _, each in sorted((path, each) for path, each in leaves(line) if _is_id(str(path[-1]), each))]
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """Each object with ids in a line of an answer, as a text without the ids. The order is by key and index."""
+    """Return a text for each object with ids in a line of an answer, without the ids. The order is by key and index."""
+    own: list[str] = []
     if is_object(value):
-        own = [canonical(_without_chance(value))] if _IDS & value.keys() else []
+        own += [canonical(_without_chance(value))] if LINKS & value.keys() else []
         value = [value[key] for key in sorted(value)]
-    else:
-        own = []
     return [*own, *(outline for each in value for outline in _outlines_with_ids(each))] if is_array(value) else own
 
 
 def _outline(line: Line) -> str:
-    """Return a line of an answer as text, without the values that differ in each recording."""
+    """Return a line of an answer as text, without the values that differ in each recording, such as times and ids."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
     if "payload" in line:
         made["payload"] = _payload(line["payload"])
@@ -162,6 +163,6 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """The members of a payload in order, without padding and ids. A payload that is not a JSON object stays a text."""
+    """Return the keys and values in a payload, without padding and ids; the text itself if it is not a JSON object."""
     members = object_of(parsed_json(text))
     return [[key, _without_chance(value)] for key, value in members.items() if key != "p"] or text

@@ -25,11 +25,11 @@ from converse_harness.stream.http import (
 STREAM: Final = "application/vnd.amazon.eventstream"
 JSON: Final = "application/json"
 
-_KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
-"""Prefixes of the request headers that are recorded; all others are dropped."""
+_KEPT_REQUEST_HEADERS: Final = "x-amzn-bedrock-"
+"""The prefix of the request headers that are recorded; all other request headers are left out."""
 
-_KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-amzn-bedrock-")
-"""Prefixes of response headers that are always recorded; standard headers are recorded if their values are unusual."""
+_KEPT_HEADERS: Final = ("content-encoding", "retry-after", "x-amzn-bedrock-")
+"""The prefixes of response headers that are always recorded. Standard headers are recorded if they are unusual."""
 
 
 _LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
@@ -98,14 +98,14 @@ def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:
-    """The lines of one exchange. If the answer is illegal, the line of the call gets `faults` with the reasons."""
+    """Return the lines of one exchange. If the answer is illegal, its call gets the key `faults` with the reasons."""
     call, *answer = lines
     faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """Add the keys of `more` to the line of a call. The keys come before the request, which may be long."""
+    """Return the line of a call with the keys of `more` in front of the request, which may be long."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 
@@ -114,16 +114,12 @@ def _call_line(captured: CapturedExchange, number: int) -> Line:
     request = captured.request
     found = route(request) or control_route(request)
     path, _, query = request.target.partition("?")
-    line: Line = {"call": number}
+    known = {"method": request.method, "path": path}
     if found is not None:
-        line |= {"operation": found.operation, **found.path_params}
-    else:
-        line |= {"method": request.method, "path": path}
-    if query:
-        line["query"] = query
-    named = [each for each in request.headers if each[0].lower().startswith(_KEPT_REQUEST_HEADERS)]
-    line |= _headers(dict(named))
-    return line | (request_members(request.body) if request.body else {})
+        known = {"operation": found.operation, **found.path_params}
+    kept = {name: value for name, value in request.headers if name.lower().startswith(_KEPT_REQUEST_HEADERS)}
+    body = request_members(request.body) if request.body else {}
+    return {"call": number, **known, **({"query": query} if query else {}), **_headers(kept), **body}
 
 
 def _headers(unusual: Mapping[str, str | None]) -> Line:
@@ -138,11 +134,9 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     data = captured.body
     streams = captured.status == 200 and (captured.header("content-type") == STREAM or _begins_with_a_frame(data))
     head = _head_line(captured, data, streams=streams)
+    yield head if streams else head | body_members("body", data)
     if streams:
-        yield head
         yield from _stream_lines(captured)
-    else:
-        yield head | body_members("body", data)
     if captured.running and not captured.is_complete():
         # The answer is still running: record it as if the client had disconnected here.
         at = captured.pieces[-1][1] if captured.pieces else captured.head_at
@@ -179,7 +173,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with an event stream frame; the Content-Type of an imported answer may be masked."""
+    """Whether a body begins with a frame; an imported answer may have a masked Content-Type."""
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:
@@ -191,16 +185,14 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
     decoder = Decoder()
     read = 0
     for data, at in captured.pieces:
-        joined = False
         try:
             frames = decoder.feed(data)
         except DamagedData:
             break
         for frame in frames:
             raw = encode(frame)  # a decoded frame is encoded to its original bytes
-            yield frame_line(frame, raw, _ms(at), joined=joined)
+            yield frame_line(frame, raw, _ms(at), joined=frame is not frames[0])
             read += len(raw)
-            joined = True
     # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces in which they arrived.
     for data, at in captured.pieces:
         if read >= len(data):

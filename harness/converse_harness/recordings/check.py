@@ -61,16 +61,16 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """The errors within one line; `at` is the line's number in the file, `calls` counts the calls before the line.
+    """Yield the errors within one line; `at` is the line's number in the file, `calls` the number of calls before it.
 
-    `newer`: the recording was made with a newer botocore, which may have more operations.
+    If `newer` is true, the recording was made with a newer botocore, which may have more operations.
     """
     kind = kind_of(line) if at > 1 else "header"
     if kind == "call":
         found = _call_problems(line, calls + 1, newer=newer)
     else:
         found = _event_problems(line) if kind == "event" else _problems(kind, line)
-    return (Problem(at, text) for text in found)
+    yield from (Problem(at, text) for text in found)
 
 
 def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool = False) -> Iterator[Problem]:
@@ -90,8 +90,9 @@ def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool =
 
 
 def _called(kind: str, line: Line) -> str:
-    found = event_of(line) if kind == "event" else None
-    return KINDS[kind].called + (f", {found[0]}" if found else " without a type" if kind == "event" else "")
+    found = event_of(line)
+    event = f", {found[0]}" if found else " without a type"
+    return KINDS[kind].called + (event if kind == "event" else "")
 
 
 def _expected(before: str) -> str:
@@ -104,19 +105,14 @@ def _is_usual_delta(line: Line) -> bool:
     """Whether a line is a `contentBlockDelta` event with only a time and a padding, as nearly all lines are."""
     try:
         at, padding = line["t"], line["p"]
-        return (
-            type(line["contentBlockDelta"]) is dict
-            and len(line) == 3
-            and type(at) is type(padding) is int
-            and 0 <= at <= LONGEST
-            and 0 <= padding <= len(PADDING)
-        )
+        are_valid = type(at) is type(padding) is int and 0 <= at <= LONGEST and 0 <= padding <= len(PADDING)
+        return are_valid and len(line) == 3 and type(line["contentBlockDelta"]) is dict
     except KeyError:
         return False
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """Yield the errors in a line's keys and values. The keys of the line's kind and the keys of `more` are allowed."""
+    """Yield the errors in a line's keys and values. The keys of its kind and those in `more` are allowed."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -190,6 +186,8 @@ _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UN
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
 """The kinds of findings to ignore in a recording made with a newer (`_NEWER`) or older (`_OLDER`) botocore."""
 
+_Kinds = Collection[FindingKind]
+
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",
     "toolUse": "ToolUseBlockDelta",
@@ -199,13 +197,11 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
 def faults_of(exchange: RecordedExchange) -> list[str]:
-    """The violations in an answer as texts; empty if the answer is legal. The recorder writes them as `faults`."""
+    """Return the violations in an answer as texts, for the key `faults`; empty if the answer is legal."""
     found = [text for _, text in illegal(exchange)]
-    return (
-        found
-        if len(found) <= MAX_PROBLEMS
-        else [*found[: MAX_PROBLEMS - 1], f"and {len(found) - MAX_PROBLEMS + 1} more"]
-    )
+    if len(found) > MAX_PROBLEMS:
+        found[MAX_PROBLEMS - 1 :] = [f"and {len(found) - MAX_PROBLEMS + 1} more"]
+    return found
 
 
 def is_newer(header: Line) -> bool:
@@ -213,13 +209,13 @@ def is_newer(header: Line) -> bool:
     return _version(header.get("botocore")) > _version(bedrock.botocore_version())
 
 
-def _other_models(header: Line) -> Collection[FindingKind]:
+def _other_models(header: Line) -> _Kinds:
     """Return the kinds of findings to ignore in a recording because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else _NEWER if made > here else _OLDER
 
 
-def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
+def illegal(exchange: RecordedExchange, allowing: _Kinds = ()) -> Iterator[tuple[int, str]]:
     """Yield each violation in an answer as text, with the distance in lines from the line of the call.
 
     `allowing` are the kinds of findings to ignore.
@@ -240,7 +236,7 @@ def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) 
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """Yield a problem for each violation in an answer, but no problem if the line of its call has the key `faults`."""
+    """Yield a problem for each violation in an answer; yield none if the line of its call has the key `faults`."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):
@@ -252,7 +248,7 @@ def _version(text: object) -> tuple[int, ...]:
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()
 
 
-def _body_problems(exchange: RecordedExchange, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _body_problems(exchange: RecordedExchange, allowing: _Kinds) -> Iterator[str]:
     head = exchange.head
     status: int = head["status"]
     name: str | None = head.get("type")
@@ -268,19 +264,18 @@ def _body_problems(exchange: RecordedExchange, allowing: Collection[FindingKind]
             yield from _shape_problems(operation.output_shape.name, head, allowing)
 
 
-def _error_problems(name: str, status: int, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _error_problems(name: str, status: int, head: Line, allowing: _Kinds) -> Iterator[str]:
     known = bedrock.all_errors().get(name)
-    if known is None:
-        if FindingKind.UNKNOWN not in allowing:
-            close = hint(name, bedrock.all_errors())
-            yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
-        return
-    if known.status != status:
-        yield f"{name} has status {known.status}, not {status} (AWS model)."
-    yield from _shape_problems(name, head, allowing)
+    if known is not None:
+        if known.status != status:
+            yield f"{name} has status {known.status}, not {status} (AWS model)."
+        yield from _shape_problems(name, head, allowing)
+    elif FindingKind.UNKNOWN not in allowing:
+        close = hint(name, bedrock.all_errors())
+        yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
 
 
-def _shape_problems(shape: str, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _shape_problems(shape: str, head: Line, allowing: _Kinds) -> Iterator[str]:
     try:
         body: object = json.loads(body_bytes("body", head) or b"")
     except (ValueError, RecursionError):
@@ -289,13 +284,13 @@ def _shape_problems(shape: str, head: Line, allowing: Collection[FindingKind]) -
     yield from _violations(shape, body, allowing)
 
 
-def _violations(shape: str, parsed: object, allowing: Collection[FindingKind]) -> Iterator[str]:
+def _violations(shape: str, parsed: object, allowing: _Kinds) -> Iterator[str]:
     value = bedrock.from_json(shape, parsed)
     return (each.message for each in bedrock.validate(shape, value) if each.kind not in allowing)
 
 
 def _stream_problems(
-    exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
+    exchange: RecordedExchange, operation: bedrock.Operation, allowing: _Kinds
 ) -> Iterator[tuple[int, str]]:
     order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first event in a wrong order
     usual = _usual_deltas()
@@ -329,7 +324,7 @@ def _stream_problems(
 
 
 def _model_problems(
-    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: Collection[FindingKind]
+    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: _Kinds
 ) -> Iterator[str]:
     union = operation.get_event_stream_output()
     if name in union.members:
@@ -341,7 +336,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """The states of `grammar.GOES_ON` in which any text is legal, because the installed model does not limit texts."""
+    """Return the states of `grammar.GOES_ON` in which the installed model does not limit the text of a delta."""
     return frozenset(
         state
         for state, member in GOES_ON.items()
@@ -350,13 +345,12 @@ def _usual_deltas() -> frozenset[str]:
 
 
 def _is_cut_off(exchange: RecordedExchange, index: int) -> bool:
-    """Whether the lines from `index` on contain only the beginning of a frame, because the connection broke."""
+    """Whether an answer was cut off within a frame: its lines from `index` on contain only the beginning of a frame."""
     if exchange.end is None:
         return False
     decoder = Decoder()
+    lines = exchange.events[index:]
     try:
-        return not any(
-            "bytes" not in line or decoder.feed(base64.b64decode(line["bytes"])) for line in exchange.events[index:]
-        )
+        return not any("bytes" not in line or decoder.feed(base64.b64decode(line["bytes"])) for line in lines)
     except DamagedData:
         return False

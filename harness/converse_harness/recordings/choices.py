@@ -8,10 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from converse_harness.errors import ReplyError
+from typing import Final, Literal
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
 """The suffix of a failed test's recording. The file is in the same folder as the test's usual recording."""
@@ -41,7 +38,9 @@ FAILED: Final[Mapping[Failed, str]] = {
     "write": "write it as the recording, as if the test had passed",
     "drop": "discard it",
 }
-"""Maps each way to treat a failed test's recording to its description. The first one is the default."""
+"""Maps each value of `Failed`, which decides what is done with a failed test's recording, to its description. The first
+value is the default.
+"""
 
 
 USED_FILES: Final[set[str]] = set()
@@ -53,7 +52,7 @@ OPENED: Final[Counter[str]] = Counter()
 
 
 def identity(path: Path) -> str:
-    """Return the real path of a file as text, so that two paths of one file have the same identity."""
+    """Return the real path of a file as text, which is equal for all paths of one file."""
     return os.path.normcase(os.path.realpath(path))
 
 
@@ -85,15 +84,18 @@ def given_path(name: object) -> PurePosixPath:
     >>> str(given_path("trips/chur"))
     'trips/chur.jsonl'
     """
-    if not isinstance(name, str):
-        raise _refusal(f"converse_recording({name!r}): the name of a recording is a string. {_RULES}")
-    parts = name.removesuffix(SUFFIX).split("/")
-    if parts[-1].endswith(FAILED_SUFFIX.removesuffix(SUFFIX)):
-        raise _refusal(f"converse_recording({name!r}): so ends what a failed test recorded. {_RULES}")
-    for part in parts:
-        problem = _problem(part)
-        if problem:
-            raise _refusal(f"converse_recording({name!r}): {problem}. {_RULES}")
+    parts: list[str] = name.removesuffix(SUFFIX).split("/") if isinstance(name, str) else []
+    if not parts:
+        problem = "the name of a recording is a string"
+    elif parts[-1].endswith(FAILED_SUFFIX.removesuffix(SUFFIX)):
+        problem = "so ends what a failed test recorded"
+    else:
+        problem = next((found for found in map(_problem, parts) if found), "")
+    if problem:
+        # Imported only when an error is raised, because pytest imports this module at each start.
+        from converse_harness.errors import ReplyError
+
+        raise ReplyError(f"converse_recording({name!r}): {problem}. {_RULES}")
     return PurePosixPath(*parts[:-1], parts[-1] + SUFFIX)
 
 
@@ -129,7 +131,10 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, ha
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
-    """A name that is valid on every file system. It ends with a hash if the text is invalid or `unlike` is true."""
+    """Return a text as a name that is valid on every file system.
+
+    The name ends with a hash if the text itself is invalid or too long with `suffix`, or if `unlike` is true.
+    """
     name = re.sub(_OTHERS, "_", text)
     name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
     if name == text and len(name) + len(suffix) <= LONGEST and not unlike:
@@ -141,10 +146,3 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 def failed_path(path: Path) -> Path:
     """Return the path of a failed test's recording, in the same folder as the usual recording `path`."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
-
-
-def _refusal(text: str) -> ReplyError:
-    # Imported only when an error is raised, because pytest imports this module at each start.
-    from converse_harness.errors import ReplyError
-
-    return ReplyError(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
@@ -29,9 +28,7 @@ _WIDTH: Final = 72
 """The maximum number of characters of a value that are shown."""
 
 _BEFORE: Final = 24
-"""The maximum number of characters shown before the first difference. If the width is small, it is a third of the
-width.
-"""
+"""The maximum number of characters of a cut text before the first difference; at most a third of the whole text."""
 
 _MANY: Final = 2000
 """If lists have more items than this between their common beginning and end, difflib ignores frequent items."""
@@ -57,17 +54,17 @@ class Pair(NamedTuple):
     new: int | None
 
     def items(self, old: Sequence[Any], new: Sequence[Any], none: Any = None) -> tuple[Any, Any]:
-        """Both items; `none` replaces a missing item."""
+        """Return both items; `none` stands for a missing item."""
         return none if self.old is None else old[self.old], none if self.new is None else new[self.new]
 
     @property
     def indexes(self) -> tuple[int, int]:
-        """The indexes of both items; a missing item gets the index of the other."""
+        """The indexes of both items. If one item is missing, both indexes are the index of the other item."""
         return self.new or 0 if self.old is None else self.old, self.old or 0 if self.new is None else self.new
 
 
 def differences(old: object, new: object, path: Steps = (), was: Steps = ()) -> Iterator[Difference]:
-    """The places where two JSON values differ. An added or removed list item does not make the later items differ.
+    """Yield the places where two JSON values differ. If a list item was added or removed, later items are still equal.
 
     An index in a path is an index of the new list, or of the old list if the item was removed. 1, 1.0 and true are
     three different values.
@@ -101,45 +98,34 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
     First, items for which the first of `keys` returns equal texts are paired; then, between these pairs, items with
     equal texts for the next key. If `leftovers` is true, all other items between two pairs are paired in order.
     """
-    return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, _outline), leftovers))
 
+    def between(olds: range, news: range, keys: Sequence[Callable[[Any], str]]) -> Iterator[Pair]:
+        """Yield the pairs of the items with these indexes."""
+        if not keys or not olds or not news:
+            together = min(len(olds), len(news)) if leftovers else 0
+            yield from map(Pair, olds[:together], news[:together])
+            yield from (Pair(gone, None) for gone in olds[together:])
+            yield from (Pair(None, more) for more in news[together:])
+            return
+        first, *others = keys
+        before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
+        # Two long lists usually have a long common beginning and a long common end, which need no search.
+        start = common_length(before, after)
+        stop = common_length(before[start:][::-1], after[start:][::-1])
+        yield from map(Pair, olds[:start], news[:start])
+        middle, other = before[start : len(before) - stop], after[start : len(after) - stop]
+        matcher = SequenceMatcher(None, middle, other, autojunk=max(len(middle), len(other)) > _MANY)
+        for tag, i, j, k, m in matcher.get_opcodes():
+            left, right = olds[start + i : start + j], news[start + k : start + m]
+            yield from map(Pair, left, right) if tag == "equal" else between(left, right, others)
+        yield from map(Pair, olds[len(olds) - stop :], news[len(news) - stop :])
 
-def _aligned(
-    olds: range,
-    news: range,
-    old: Sequence[Any],
-    new: Sequence[Any],
-    keys: Sequence[Callable[[Any], str]],
-    leftovers: bool,
-) -> Iterator[Pair]:
-    if not keys or not olds or not news:
-        together = min(len(olds), len(news)) if leftovers else 0
-        yield from map(Pair, olds[:together], news[:together])
-        yield from (Pair(gone, None) for gone in olds[together:])
-        yield from (Pair(None, more) for more in news[together:])
-        return
-    first, *others = keys
-    before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
-    # Two long lists usually have a long common beginning and a long common end, which need no search.
-    start = common_length(before, after)
-    stop = common_length(before[start:][::-1], after[start:][::-1])
-    yield from map(Pair, olds[:start], news[:start])
-    middle, other = before[start : len(before) - stop], after[start : len(after) - stop]
-    matcher = SequenceMatcher(None, middle, other, autojunk=max(len(middle), len(other)) > _MANY)
-    for tag, i, j, k, m in matcher.get_opcodes():
-        left, right = olds[start + i : start + j], news[start + k : start + m]
-        if tag == "equal":
-            yield from map(Pair, left, right)
-        else:
-            yield from _aligned(left, right, old, new, others, leftovers)
-    yield from map(Pair, olds[len(olds) - stop :], news[len(news) - stop :])
+    return [*between(range(len(old)), range(len(new)), keys or (canonical, _outline))]
 
 
 def _outline(value: object) -> str:
-    """The role and keys of an object, or the type of another value. Changes inside the object do not affect it."""
-    if is_object(value):
-        return f"{value.get('role')} {sorted(value)}"
-    return type(value).__name__
+    """Return the role and the keys of an object as text; the type of any other value."""
+    return f"{value.get('role')} {sorted(value)}" if is_object(value) else type(value).__name__
 
 
 # The display of differences
@@ -160,10 +146,7 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     start = max(0, common_length(before, after) - min(_BEFORE, width // 3))
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0
-    return (
-        _cut(before, start, width, quoted=isinstance(old, str)),
-        _cut(after, start, width, quoted=isinstance(new, str)),
-    )
+    return _cut(before, start, width, old), _cut(after, start, width, new)
 
 
 def _flat(value: object) -> str:
@@ -182,13 +165,11 @@ def _masked(value: object) -> object:
     return mapped(value, lambda _, each: _masked(each))
 
 
-def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
-    piece = text[start : start + width]
-    if start:
-        piece = f"...{piece}"
-    if start + width < len(text):
-        piece = f"{piece}..."
-    return _printable(json.dumps(piece, ensure_ascii=False) if quoted else piece)
+def _cut(text: str, start: int, width: int, value: object) -> str:
+    """Return `width` characters of the text of a value, from `start` on. If the value is a text, it is quoted."""
+    end = start + width
+    piece = f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
+    return _printable(json.dumps(piece, ensure_ascii=False) if isinstance(value, str) else piece)
 
 
 def lines_of(difference: Difference) -> Iterator[str]:
@@ -208,14 +189,13 @@ _TIMES: Final = frozenset({"t"})
 """The keys of a line whose values are times."""
 
 _DURATIONS: Final = frozenset({"latencyMs", "guardrailProcessingLatency"})
-"""Members of an answer whose values are times."""
+"""Members of an answer whose values are durations in milliseconds."""
 
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
 """Keys of a line with values that differ by chance in each recording, such as padding and request ids."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """Two corresponding exchanges and their differences, or one exchange without a counterpart."""
 
     old: RecordedExchange | None
@@ -238,20 +218,12 @@ def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, 
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
-    compared: list[Compared] = []
-    for pair in pairs:
-        one, other = pair.items(old.exchanges, new.exchanges)
-        found = () if None in pair else tuple(_differences(one, other, hidden))
-        compared.append(Compared(one, other, found))
-    return compared
-
-
-def _outcome(exchange: RecordedExchange) -> str:
-    return f"{exchange.head.get('status')} {exchange.head.get('type')} {exchange.head.get('failed')}"
+    matched = [pair.items(old.exchanges, new.exchanges) for pair in pairs]
+    return [Compared(*each, () if None in each else tuple(_differences(*each, hidden))) for each in matched]
 
 
 _LIKENESS: Final[tuple[Callable[[RecordedExchange], str], ...]] = (
-    lambda exchange: f"{key('exact', asked_in(exchange))} {_outcome(exchange)}",
+    lambda exchange: f"{key('exact', asked_in(exchange))} {[*map(exchange.head.get, ('status', 'type', 'failed'))]}",
     lambda exchange: key("exact", asked_in(exchange)),
     lambda exchange: key("shape", asked_in(exchange)),
     lambda exchange: key("order", asked_in(exchange)),
@@ -259,8 +231,7 @@ _LIKENESS: Final[tuple[Callable[[RecordedExchange], str], ...]] = (
 
 
 def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset[str]) -> Iterator[Difference]:
-    number = frozenset({"call"})
-    yield from differences(_line(old.call, number), _line(new.call, number))
+    yield from differences(old.call | {"call": 0}, new.call | {"call": 0})  # the numbers of the calls do not count
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
     found = list(_of_events(old.events, new.events, hidden))
     if found and hidden >= _TIMES | _CHANCE:
@@ -271,14 +242,14 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
 
 
 def _of_events(old: Sequence[Line], new: Sequence[Line], hidden: frozenset[str]) -> Iterator[Difference]:
-    said, said_now = ([_line(line, _TIMES | _CHANCE) for line in each] for each in (old, new))
+    fixed, fixed_now = ([_line(line, _TIMES | _CHANCE) for line in each] for each in (old, new))
     before, after = ([_line(line, hidden) for line in each] for each in (old, new))
-    for pair in aligned(said, said_now, canonical, _outline):
+    for pair in aligned(fixed, fixed_now, canonical, _outline):
         yield from differences(*pair.items(before, after, ABSENT), ("events", pair.indexes[1]))
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """Return a copy of a line without the keys in `hidden`. A line without an event keeps its only content, `frame`."""
+    """Return a copy of a line without the keys in `hidden`; `frame` is kept if the line has no event."""
     alone = "frame" in line and event_of(line) is None
     kept = {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
     if hidden >= _TIMES:

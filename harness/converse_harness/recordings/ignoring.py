@@ -57,9 +57,8 @@ class IgnoredParts:
     def left_out_of(self, asked: MatchKey) -> MatchKey:
         """Return a match key without the ignored parts."""
         if self.labels:
-            asked = replace(
-                asked, labels={name: each for name, each in asked.labels.items() if name not in self.labels}
-            )
+            kept = {name: each for name, each in asked.labels.items() if name not in self.labels}
+            asked = replace(asked, labels=kept)
         if asked.operation not in CONVERSATIONS or not self.paths:
             return asked
         conversation: Any = asked.conversation
@@ -89,20 +88,16 @@ def _without(value: Any, path: _Path) -> Any:
 # Check of the paths against AWS's model
 
 
-def _request() -> Any:
-    return bedrock.operation("Converse").input_shape
-
-
 def _labels() -> frozenset[str]:
-    """Return the members of the request that are sent in the path of its URL."""
-    return frozenset(name for name, each in _request().members.items() if each.serialization.get("location") == "uri")
+    """Return the names of the request's members that are sent in the path of the URL."""
+    members = bedrock.operation("Converse").input_shape.members
+    return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
-    """Return the paths that a text means. A text that skips the member of a union may match several members."""
-    steps = [*_steps(text)]
-    paths = [*_resolved(text, _request(), steps)]
+    """Return the complete paths that a path of the user stands for: several if it skips the member of a union."""
+    paths = _resolved(text, bedrock.operation("Converse").input_shape, [*_steps(text)])
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 
 
@@ -123,20 +118,23 @@ def _steps(text: str) -> Iterator[str | int | None]:
 
 
 def _resolved(text: str, shape: Any, steps: list[str | int | None], at: str = "") -> Iterator[_Path]:
-    """Yield the paths below a shape to which the steps lead. Raises ReplyError if there is no such path."""
+    """Yield the paths, below a shape, that the steps lead to. Raises ReplyError if there is no such path.
+
+    `text` is the whole path and `at` the path of the shape, both for messages.
+    """
     if not steps:
         yield ()
         return
-    step, rest = steps[0], steps[1:]
+    step, *rest = steps
     if bedrock.is_document(shape):
         yield tuple(steps)  # any JSON is allowed here
-    elif isinstance(step, str) and shape.type_name == "list":
-        raise ReplyError(f'ignore=[{text!r}]: "{at}" is a list. Write {at}[*] for all its items, or {at}[0] for one.')
-    elif not isinstance(step, str) and shape.type_name == "list":
-        inside = f"{at}[{'*' if step is None else step}]"
-        yield from ((step, *path) for path in _resolved(text, shape.member, rest, inside))
     elif not isinstance(step, str):
-        raise ReplyError(f'ignore=[{text!r}]: "{at}" is no list, so it has no [{"*" if step is None else step}].')
+        index = f"[{'*' if step is None else step}]"
+        if shape.type_name != "list":
+            raise ReplyError(f'ignore=[{text!r}]: "{at}" is no list, so it has no {index}.')
+        yield from ((step, *path) for path in _resolved(text, shape.member, rest, at + index))
+    elif shape.type_name == "list":
+        raise ReplyError(f'ignore=[{text!r}]: "{at}" is a list. Write {at}[*] for all its items, or {at}[0] for one.')
     elif shape.type_name == "map":
         yield from ((step, *path) for path in _resolved(text, shape.value, rest, f"{at}.{step}"))
     else:

@@ -20,7 +20,7 @@ LONGEST: Final = 10_000_000_000
 """The largest valid number on a line: 115 days in milliseconds. A larger number must be a mistake."""
 
 _SAID: Final = 60
-"""Messages show at most this number of characters of a value."""
+"""The maximum number of characters of a value that `said` returns."""
 
 _FAILURES: Final = get_args(ConnectionFailure)
 
@@ -33,14 +33,14 @@ PART_MEMBERS: Final = ("system", "toolConfig", "tools")
 
 MESSAGE: Final = "message"
 ANSWER: Final = "answer"
-"""The kinds of a call's references to a message: a message with its own line, or the message of an earlier answer."""
+"""A call refers to the line of a message as `message 1`, and to the message in the answer to call 1 as `answer 1`."""
 
 _PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
 _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")
 
 
 class Problem(NamedTuple):
-    """A problem of a line: the line number from 1, a description, and advice. Empty advice means: correct the line."""
+    """An error in a line: the line number from 1, a description, and advice (if empty: mend the line)."""
 
     line: int
     text: str
@@ -48,14 +48,14 @@ class Problem(NamedTuple):
 
 
 class Type(NamedTuple):
-    """The type of a key's value: a description for messages, and a function that tests whether a value has the type."""
+    """The type of a key's value: a description for messages, and a function that returns whether a value is valid."""
 
     words: str
     test: Callable[[Any], bool]
 
 
 class Key(NamedTuple):
-    """A key of a line: the name of its Type in TYPES, its meaning, and whether it is required."""
+    """A key of a line: the name of its value's type in TYPES, its meaning, and whether the key is required."""
 
     type: str
     meaning: str
@@ -84,7 +84,7 @@ def is_text(value: object) -> bool:
 
 
 def is_header(value: object) -> bool:
-    """Whether a value is valid as the value of an HTTP header."""
+    """Whether a value is a text that an HTTP header can have as its value."""
     return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
 
 
@@ -142,11 +142,11 @@ TYPES: Final[Mapping[str, Type]] = {
     "failure": Type(f"one of {', '.join(map(repr, _FAILURES))}", _FAILURES.__contains__),
     "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
 }
-"""Maps the name of each type, as used in KINDS, to the type."""
+"""Maps the name of each type to the type; `Key.type` is such a name."""
 
 
 class LineKind(NamedTuple):
-    """A kind of line: the name of the kind in messages, and the keys of such a line by name."""
+    """A kind of line: the description of the kind in messages, and a map from the names of the line's keys to Keys."""
 
     called: str
     keys: Mapping[str, Key]
@@ -242,7 +242,7 @@ ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "head": ("body", "bodyText", "bodyBase64"),
     "event": ("payload", "frame"),
 }
-"""Maps a kind of line to keys of which such a line has at most one."""
+"""Maps a kind of line to a group of keys. A line of this kind has at most one key of the group."""
 
 WHOLE: Final = "whole"
 """The state after a head that has a body: no stream follows."""
@@ -262,21 +262,18 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def said(value: object) -> str:
-    """Return the text of a value in a message: shortened JSON."""
+    """Return the JSON text of a value for a message; a long text is shortened."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:
-    """Return a hint for an unknown name: the nearest known name, or all known names if none is near."""
+    """Return a hint for an unknown name: the nearest known name, or all known names and then `more` if none is near."""
     close = nearest(name, known)
     return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."
 
 
 def kind_of(line: Line) -> str:
     """Return the kind of a line that is not the first of its file."""
-    for key, kind in TOLD_BY.items():
-        if key in line:
-            return kind
-    return "event"
+    return next((kind for key, kind in TOLD_BY.items() if key in line), "event")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal, cast, get_args
+from contextlib import suppress
+from typing import Any, Final, Literal, get_args
 
 from converse_harness.bedrock.findings import is_utf8
 from converse_harness.errors import DamagedData
@@ -26,22 +27,19 @@ FORMS: Final = ("", "Text", "Base64")
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
-    """The key and the value that store a body on a line, in the most readable form that gives the same bytes again.
+    """Return the key and the value that store a body on a line, in the most readable form that gives the same bytes.
 
     >>> body_members("body", b'{"message":"no"}'), body_members("body", b'{"message": "no"}')
     ({'body': {'message': 'no'}}, {'bodyText': '{"message": "no"}'})
     """
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return {f"{name}Base64": base64.b64encode(data).decode()}
-    try:
-        parsed = json.loads(text)
+    with suppress(ValueError, RecursionError):  # the body is not JSON
+        parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST) and compact(parsed) == data:
             return {name: parsed}
-    except (ValueError, RecursionError):
-        pass  # the body is not JSON
-    return {f"{name}Text": text}
+    try:
+        return {f"{name}Text": data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}Base64": base64.b64encode(data).decode()}
 
 
 def request_members(data: bytes) -> dict[str, Any]:
@@ -49,13 +47,11 @@ def request_members(data: bytes) -> dict[str, Any]:
 
     JSON is stored as JSON, because the exact bytes of a request do not matter.
     """
-    try:
+    with suppress(ValueError, RecursionError):  # the body is not JSON
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
             json.dumps(parsed, allow_nan=False)  # raises ValueError for NaN and infinity
             return {"request": parsed}
-    except (ValueError, RecursionError):
-        pass  # the body is not JSON
     return body_members("request", data)
 
 
@@ -64,15 +60,12 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
     if name in line:
         return compact(line[name])
     if f"{name}Text" in line:
-        text: str = line[f"{name}Text"]
-        return text.encode()
-    if f"{name}Base64" in line:
-        return base64.b64decode(line[f"{name}Base64"])
-    return None
+        return str(line[f"{name}Text"]).encode()
+    return base64.b64decode(line[f"{name}Base64"]) if f"{name}Base64" in line else None
 
 
 def compact(value: object) -> bytes:
-    """Return the bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
+    """Return a JSON value in the form in which Bedrock sends JSON: without spaces, the keys in their given order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -85,6 +78,7 @@ End = Literal["closed by client", Break]
 """The ways in which an incomplete answer can end."""
 
 ENDS: Final = get_args(End)
+"""The values of End."""
 
 EVENT_KEYS: Final[Mapping[str, str]] = {
     "t": "milliseconds from the request to the last byte of the line's data",
@@ -104,21 +98,21 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""Maps each of these keys to the kind of a line that has it. Below the header, every other line is one of an event."""
+"""Maps a key to the kind of the lines that have this key. Every other line below the header is the line of an event."""
 
 
 def dump(line: Mapping[str, Any]) -> str:
-    """The JSON text of a line: with spaces, with keys in their given order, and in ASCII if UTF-8 cannot encode it."""
+    """Return the JSON text of a line, with spaces and with the keys in their given order.
+
+    The text is ASCII if UTF-8 cannot encode the line, which then contains half of a surrogate pair.
+    """
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(line)
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return the type and the JSON members of the event on a line of a stream; None for a line without an event."""
-    for key, value in line.items():
-        if key not in EVENT_KEYS:
-            return key, value
-    return None
+    """Return the type of the event on a line of a stream, and its members as JSON; None for a line without an event."""
+    return next((member for member in line.items() if member[0] not in EVENT_KEYS), None)
 
 
 def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -128,87 +122,62 @@ def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
-    """Return the line for one received frame; `data` are the frame's bytes, which can be made again from the line."""
-    line: Line = {"t": at}
+    """Return the line for a received frame. `data` are the bytes of this frame; `frame_bytes_of` makes them again.
+
+    `at` is the time in milliseconds. If `joined` is true, the frame came in the same HTTP chunk as the frame before it.
+    """
     try:
         name, members, padding = read_event(frame)
     except (DamagedData, RecursionError):
         name, members, padding = "", {}, None
+    exact = {"frame": base64.b64encode(data).decode()}
+    more = {"joined": True} if joined else {}
     if name in ("", *EVENT_KEYS, *TOLD_BY) or is_deeper(members, DEEPEST):
-        line["frame"] = base64.b64encode(data).decode()
-    else:
-        line[name] = members
-        if padding is not None:
-            line["p"] = padding
-    if joined:
-        line["joined"] = True
-    if "frame" in line or _encoded(name, members, padding) == data:
+        return {"t": at, **exact, **more}
+    line = {"t": at, name: members, **({} if padding is None else {"p": padding}), **more}
+    if encode_event({name: from_wire(name, members)}, padding) == data:
         return line
     try:
         dump(members)
     except ValueError:  # NaN or infinity, which JSON does not allow
-        return {"t": at, "frame": base64.b64encode(data).decode()}
-    return line | _as_it_came(name, frame, data)
+        return {"t": at, **exact, **more}
+    if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:  # only the payload is unusual
+        with suppress(UnicodeDecodeError):  # the payload is not UTF-8
+            exact = {"payload": frame.payload.decode()}
+    return line | exact
 
 
 def bytes_line(data: bytes, at: int) -> Line:
-    """Return the line for bytes that are not a whole frame."""
+    """Return the line for bytes that are not a whole frame; `at` is their time in milliseconds."""
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 
-def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
-    """Return the bytes of the usual frame for an event, whose members are given as JSON."""
-    return encode_event({name: from_wire(name, members)}, padding)
-
-
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
-    """Return the bytes to send for a line of a stream.
+    """Return the bytes to send for a line of a stream. `event` is the result of `event_as_sent` for this line.
 
-    The exact bytes that a line may contain are ignored if somebody has edited the event on the line. `event` is this
-    event, with its blobs as bytes.
+    The exact bytes that a line may contain are ignored if somebody has edited the event on the line.
     """
-    if event is not None and "payload" not in line and "frame" not in line:
-        return encode_event(event, line.get("p"))
-    if "bytes" in line:
-        return base64.b64decode(line["bytes"])
-    found = event_of(line)
-    if found is None:
-        return base64.b64decode(line["frame"])
-    name, members = found
-    padding = line.get("p")
-    came = _came(name, line)
-    if came is not None and _reads_as(came, name, members, padding):
-        return came
-    return _encoded(name, members, padding)
+    if event is None:
+        return base64.b64decode(line["bytes" if "bytes" in line else "frame"])
+    exact = _exact_bytes(line)
+    return encode_event(event, line.get("p")) if exact is None else exact
 
 
 def without_contradiction(line: Line) -> Line:
-    """Return the line of an event. If the exact bytes on the line decode to another event, these bytes are removed."""
-    found = event_of(line)
-    came = None if found is None else _came(found[0], line)
-    if found is None or came is None or _reads_as(came, *found, line.get("p")):
+    """Return a line without its exact bytes if these bytes decode to another event than the event on the line."""
+    if event_of(line) is None or _exact_bytes(line) is not None:
         return line
     return {key: value for key, value in line.items() if key not in ("payload", "frame")}
 
 
-def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
-    """The keys for an unusual frame: `payload` with the text if only the payload is unusual, otherwise `frame`."""
-    if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
-        try:
-            return {"payload": frame.payload.decode()}
-        except UnicodeDecodeError:
-            pass  # the payload is not UTF-8
-    return {"frame": base64.b64encode(data).decode()}
-
-
-def _came(name: str, line: Mapping[str, Any]) -> bytes | None:
-    if "payload" in line:
-        return standard_frame(name, cast("str", line["payload"]).encode())
-    return base64.b64decode(line["frame"]) if "frame" in line else None
-
-
-def _reads_as(data: bytes, name: str, members: Mapping[str, Any], padding: int | None) -> bool:
+def _exact_bytes(line: Mapping[str, Any]) -> bytes | None:
+    """Return the exact bytes kept beside an event; None if there are none, or if they decode to another event."""
+    found = event_of(line) if "payload" in line or "frame" in line else None
+    if found is None:
+        return None
+    payload: str | None = line.get("payload")
+    data = base64.b64decode(line["frame"]) if payload is None else standard_frame(found[0], payload.encode())
     try:
-        return read_event(decode(data)) == (name, members, padding)
+        return data if read_event(decode(data)) == (*found, line.get("p")) else None
     except (DamagedData, RecursionError):
-        return False
+        return None

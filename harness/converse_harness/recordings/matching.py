@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -35,7 +36,7 @@ def canonical(value: object) -> str:
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:
-    """Return the kind of a block: the name of the block's member."""
+    """Return the kind of a block, which is the name of its only member."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -48,7 +49,7 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The roles, kinds of blocks and names of used tools. Each toolUseId becomes its number in order of appearance."""
+    """Return roles, kinds of blocks and names of used tools. Each toolUseId becomes a number in order of appearance."""
     links: _Links = {}
     return [
         {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
@@ -78,7 +79,7 @@ def name_of_tool(tool: Mapping[str, Any]) -> str:
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
-    """Return the kind of toolChoice, and the tool that it names."""
+    """Return the kind of toolChoice and the tool that toolChoice names; None for a request without toolChoice."""
     choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
     if "tool" in choice:
         return f"tool {member_of(choice, 'tool', 'name')}"
@@ -89,14 +90,20 @@ _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
 """The members whose texts are compared in a body that is not a Converse conversation."""
 
 LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members that contain ids in a body that is not a Converse conversation."""
+"""The members that contain ids in an answer, or in a body that is not a Converse conversation."""
+
+WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
+"""Matches a word that is long enough to be an id, within a longer text."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
 """In a body that is not a Converse conversation, only the presence of these members is compared, not their values."""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
-    """The shape of a body that is not a Converse conversation, for instance a model's own JSON for InvokeModel."""
+    """Return the shape of a body that is not a Converse conversation, such as a model's own JSON for InvokeModel.
+
+    `name` is the key of `value` in this body; an item of a list has the key of the list.
+    """
     if name in _LEFT_OUT:
         return "any"
     if name in LINKS:
@@ -113,8 +120,8 @@ Match = Literal["order", "exact", "shape"]
 MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 
 MatchFunction = Callable[[dict[str, Any], dict[str, Any]], object]
-"""A rule that is a function of the user. Its arguments are the recorded request and the request of the call, as
-`members` returns them. The function returns whether the recorded exchange answers the call.
+"""A function of the user that returns whether a recorded exchange answers a call. The arguments of the function are
+`MatchKey.members` of the recorded request and of the call.
 """
 
 
@@ -127,10 +134,11 @@ _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
 
-_ESCAPED_MASK: Final = re.escape(MASK)
 _WITHIN_TEXT: Final = r"""(?:[^"\\]|\\.)*?"""
+"""The pattern of any characters of one text, within a JSON text."""
 
-_STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
+_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
+"""Matches a number that the recorder writes in place of an account id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +157,20 @@ class MatchKey:
 
     @property
     def conversation(self) -> Mapping[str, Any]:
-        """The object that contains the messages; empty if the operation has no messages."""
+        """The object in the request that contains the messages; empty if the operation has no messages."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         return object_of(member_of(request, *self.steps))
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path of the conversation in the request."""
+        """The keys that lead from the request to `conversation`."""
         return ("input", "converse") if self.operation == "CountTokens" else ()
 
     @property
     def members(self) -> dict[str, Any]:
-        """The request as keyword arguments of an AWS client, after the key `operation`. A body that is not an object is
-        under `body`.
+        """The operation, and the request as keyword arguments of an AWS client.
+
+        A body that is not an object has the key `body`.
         """
         body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
         return {"operation": self.operation, **self.labels, **body}
@@ -190,25 +199,20 @@ def asked_by(call: Call) -> MatchKey:
 def asked_in(exchange: RecordedExchange) -> MatchKey:
     """Return the match key of a recorded request."""
     line = exchange.call
-    headers: Mapping[str, str] = line.get("headers", {})
     return _without_auto(
         exchange.operation,
         {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
         str(line.get("query", "")),
-        {name.lower(): value for name, value in headers.items()},
+        {name.lower(): value for name, value in line.get("headers", {}).items()},
         _as_read(exchange.operation, line),
     )
 
 
-_AUTO: Final[Mapping[str, Any]] = {"auto": {}}
-"""The toolChoice that applies to a request without a toolChoice."""
-
-
 def _without_auto(*parts: Any) -> MatchKey:
-    """Return a match key without a toolChoice of `auto`. Without a toolChoice, the model behaves as with `auto`."""
+    """Make a match key from its fields, without a toolChoice of `auto`, which has the same effect as no toolChoice."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
-    if config.get("toolChoice") != _AUTO:
+    if config.get("toolChoice") != {"auto": {}}:
         return asked
     without = {name: value for name, value in config.items() if name != "toolChoice"}
     return asked.with_conversation({**asked.conversation, "toolConfig": without})
@@ -230,13 +234,11 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collec
 
 
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
-    """Return the body of a request as the endpoint reads it: members that are null are removed."""
+    """Return the body on the line of a call as the endpoint reads it: without members that are null."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
-        try:
+        with suppress(DamagedData):
             return bedrock.read_json(bedrock.operation(operation).input_shape.name, body, recorded=True)
-        except DamagedData:
-            return body
     return body
 
 
@@ -259,21 +261,20 @@ def _without_accounts(text: str, like: str | None = None) -> str:
 
 
 def with_accounts_equal(value: object) -> Any:
-    """A JSON value with numbers in place of account ids, so that other ids compare as equal. Raises RecursionError."""
+    """Return a JSON value with numbers in place of account ids, so that only their order matters.
+
+    Raises RecursionError for a value that is nested too deeply.
+    """
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a match key: a description, a function that reads the part, and the rules that compare the part."""
+    """A part of a match key: a description, a function that returns the part, and the rules that compare the part."""
 
     what: str
     of: Callable[[MatchKey], Any]
     rules: tuple[Match, ...]
-
-
-def _without_ids(asked: MatchKey) -> Any:
-    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request, "", {})
 
 
 PARTS: Final[Mapping[str, Part]] = {
@@ -313,12 +314,14 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "body": Part(
         "of a body that is not a conversation: its keys, roles, types and names, and which ids are equal",
-        _without_ids,
+        lambda asked: (
+            None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request, "", {})
+        ),
         ("shape",),
     ),
 }
-"""The parts of a request that are compared. All other parts of a request may differ. With the rule "shape", the parts
-that may differ are all texts, the inputs and schemas of tools, media, and the inference settings.
+"""The parts of a request that are compared. All other parts of a request may differ: with the rule "shape", these are
+all texts, the inputs and schemas of tools, media, and the inference settings.
 """
 
 
@@ -336,11 +339,11 @@ def key(rule: Match, asked: MatchKey) -> str:
 
 
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
-    """Whether two keys are equal except for numbers that are stand-ins of account ids in the recorded key.
+    """Whether two results of `key` are equal, if each stand-in of an account id in `recorded` matches any account id.
 
-    The recorder also replaces a number that only an ARN in another exchange identifies as an account id. If `secrets`
-    is true, `***` in the recorded key matches any text: a text masked during recording need not be a secret during
-    replay.
+    Equal stand-ins match equal ids, and different stand-ins different ids. `key` does not number these ids: only an ARN
+    in another exchange identifies them as account ids. If `secrets` is true, `***` in `recorded` matches any text,
+    because a text that was masked during recording need not be a secret during replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True
@@ -349,16 +352,12 @@ def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
     >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 210987654321")
     False
     """
-    first, *others = _STAND_IN.split(recorded)
-    groups: dict[str, int] = {}
-
-    def literal(text: str) -> str:
-        return re.escape(text).replace(_ESCAPED_MASK, _WITHIN_TEXT) if secrets else re.escape(text)
-
-    pattern = literal(first)
-    for stand_in, text in zip(others[::2], others[1::2], strict=True):
-        known = groups.get(stand_in)
-        groups.setdefault(stand_in, len(groups) + 1)
-        pattern += (r"(\d{12})" if known is None else rf"(?:\{known})") + literal(text)
-    found = re.fullmatch(pattern, asked) if groups or secrets else None
-    return found is not None and len({*found.groups()}) == len(groups)
+    stand_ins = dict.fromkeys(_STAND_IN.findall(recorded))
+    pattern = re.escape(recorded)
+    if secrets:
+        pattern = pattern.replace(re.escape(MASK), _WITHIN_TEXT)
+    for number, stand_in in enumerate(stand_ins, 1):
+        before, *others = re.split(rf"(?<!\d){stand_in}(?!\d)", pattern)
+        pattern = before + r"(\d{12})" + rf"(?:\{number})".join(others)
+    found = re.fullmatch(pattern, asked) if stand_ins or secrets else None
+    return found is not None and len({*found.groups()}) == len(stand_ins)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,15 +60,13 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
     files: dict[str, bytes] = {}
 
     def aside(text: str, format: str) -> Any:
-        try:
+        with suppress(ValueError):  # the text is not base64
             data = base64.b64decode(text, validate=True)
-        except ValueError:
-            return text
-        if base64.b64encode(data) != text.encode():
-            return text
-        name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
-        files[name] = data
-        return {KEY: name}
+            if base64.b64encode(data) == text.encode():
+                name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
+                files[name] = data
+                return {KEY: name}
+        return text
 
     made: list[Line] = []
     operation = ""
@@ -79,7 +78,7 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 
 def put_back(line: Line, folder: Path) -> Line:
-    """A line with the media in place of the references; `folder` is the recording's folder. Raises DamagedMedia."""
+    """Return a line with media instead of references; `folder` is the recording's folder. Raises DamagedMedia."""
     return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
@@ -100,7 +99,7 @@ def _keys(line: Line) -> tuple[str, ...]:
 
 
 def _with_media(value: Any, find: Callable[[str], object]) -> Any:
-    """A copy of a value; each reference to a media file is replaced by the result of `find` for the file name."""
+    """Return a copy of a value in which the result of `find`, for the file name, replaces each reference to a file."""
     if is_object(value) and value.keys() == {KEY}:
         inner = value[KEY]
         if isinstance(inner, str):
@@ -110,7 +109,10 @@ def _with_media(value: Any, find: Callable[[str], object]) -> Any:
 
 
 def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, str], Any]) -> Any:
-    """A copy of a value; each long base64 text is replaced by the result of `aside`, called with text and format."""
+    """Return a copy of a value in which the result of `aside`, for text and format, replaces each long base64 text.
+
+    `shape` is the shape of the value in AWS's model; None if the model does not describe the value.
+    """
     if isinstance(value, str):
         is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
         return aside(value, format) if is_media else value
@@ -144,12 +146,8 @@ def _shape_of(line: Line, key: str, operation: str) -> Any:
 
 
 def _format(value: Mapping[str, Any]) -> str:
-    for name in _FORMAT_MEMBERS:
-        given = value.get(name)
-        found = _FORMAT.fullmatch(given) if isinstance(given, str) else None
-        if found:
-            return found["format"]
-    return ""
+    formats = (value[name] for name in _FORMAT_MEMBERS if isinstance(value.get(name), str))
+    return next((found["format"] for found in map(_FORMAT.fullmatch, formats) if found), "")
 
 
 def _read(name: str, folder: Path) -> str:

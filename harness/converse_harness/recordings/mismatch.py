@@ -45,14 +45,16 @@ _RULES: Final[Mapping[Match, str]] = {
 }
 """Maps each rule to a line that describes when an exchange answers a call; `matching.PARTS` has the details."""
 
+_REFUSED: Final = "it returned a false value for each exchange that was not played"
+"""The text in place of such a line if the rule is a function of the user."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
     """A recording while it is played. For each exchange, `used` contains the numbers of the calls that it answered.
 
-    The functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, `key` the text
-    that a rule compares, and `fits` whether the exchange matches the call. `again` is the command that records the
-    session again.
+    The functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key` the
+    text that a rule compares. `again` is the command that records the session again.
     """
 
     path: Path
@@ -61,8 +63,7 @@ class State:
     used: Sequence[Sequence[int]]
     asked: Callable[[int], MatchKey]
     key: Callable[[Match, int], str]
-    fits: Callable[[int], bool]
-    again: str = ""
+    again: str
 
     def place(self, number: int) -> str:
         """Return the file and line of an exchange, in a form that editors can open."""
@@ -74,28 +75,30 @@ class State:
         return next((number for number, calls in enumerate(self.used) if not calls), None)
 
 
-def missed(state: State, call: Call, asked: MatchKey) -> Missed:
-    """Return the explanation why no exchange answers a call; `asked` is the match key of the call."""
-    fits = [number for number in range(len(state.exchanges)) if state.fits(number)]
+def missed(state: State, call: Call, asked: MatchKey, fits: Sequence[int]) -> Missed:
+    """Return the error about a call that no exchange answers.
+
+    `asked` is the match key of the call; `fits` are the indexes of the exchanges that match it, played or not.
+    """
     if not state.exchanges:
-        first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
+        first, rest = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
     elif state.following is None and (state.rule == "order" or not fits):
         count = len(state.exchanges)
         them = f"the only exchange of {state.path} was" if count == 1 else f"all {count} exchanges of {state.path} were"
         first = f"call {call.number} has no reply left: {them} played already."
-        told = _played(state, range(count)) if state.rule == "order" else _compared(state, asked)
+        rest = _played(state, range(count)) if state.rule == "order" else _compared(state, asked)
     elif state.rule == "order":
         first = f"call {call.number} is not what {state.path} has next."
-        told = _compared(state, asked)
+        rest = _compared(state, asked)
     elif fits:
         it = f"{state.place(fits[0])}, which matches," if len(fits) == 1 else f"each of {len(fits)} that match"
         by = _calls([call for number in fits for call in state.used[number]])
         first = f"call {call.number} has no reply left: {it} was played already by {by}."
-        told = _played(state, fits)
+        rest = _played(state, fits)
     else:
         first = f"call {call.number} matches no exchange of {state.path}."
-        told = _compared(state, asked)
-    return Missed(mask(first), mask(f"{told}\n{_again(state, call, repeated=bool(fits))}".lstrip("\n")))
+        rest = _compared(state, asked)
+    return Missed(mask(first), mask(f"{rest}\n{_again(state, call, repeated=bool(fits))}".lstrip("\n")))
 
 
 def _calls(numbers: Sequence[int]) -> str:
@@ -104,11 +107,11 @@ def _calls(numbers: Sequence[int]) -> str:
 
 def _played(state: State, fits: Sequence[int]) -> str:
     """Return a text that lists the exchanges `fits`, which were played, and the exchanges that were not played."""
-    told: list[str] = []
+    lines: list[str] = []
     for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
         more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
-        told += _titled(title, [_row(state, number) for number in numbers[:_ROWS]] + more or ["nothing"])
-    return "\n".join(told)
+        lines += _titled(title, [_row(state, number) for number in numbers[:_ROWS]] + more or ["nothing"])
+    return "\n".join(lines)
 
 
 def _titled(title: str, rows: Sequence[str]) -> list[str]:
@@ -138,10 +141,10 @@ def summary(asked: MatchKey) -> str:
 
 
 def _nearest(state: State, asked: MatchKey) -> int:
-    """The index of the exchange that is most similar to a call; with the rule "order", the first one not yet played.
+    """Return the index of the exchange that is most similar to a call; with "order", of the first unplayed exchange.
 
-    The criteria, the most important one first: same operation, not yet played, same path labels, similar number of
-    messages, and number of equal values.
+    The criteria, in the order of their weight: the same operation, not yet played, the same path labels, a similar
+    number of messages, and the number of equal values.
     """
     if state.rule == "order" and state.following is not None:
         return state.following
@@ -168,7 +171,7 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """Count each value of a request, except objects and lists. The counted text contains the path and the value."""
+    """Count the values of a request that are neither objects nor lists, each as a text with its path."""
     return Counter(f"{path_text(path)} {canonical(value)}" for path, value in leaves(asked.request))
 
 
@@ -176,27 +179,21 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """Return a text with the nearest exchange, how it differs from the call, and whether other rules would play it."""
-    number = _nearest(state, asked)
-    told = {
-        "nearest": [_row(state, number)],
-        "differs": ["- recorded, + arrived", *lines_told(_that_count(state, number, asked))],
-        "match": [_rule_told(state.rule), *_other_rules(state, number, asked)],
-    }
-    return "\n\n".join("\n".join(_titled(*each)) for each in told.items())
+    """Return a text about the nearest exchange: its differences from the call, and other rules that would play it."""
+    number, rule = _nearest(state, asked), state.rule
+    found = that_count("exact" if callable(rule) else rule, state.asked(number), asked)
+    sections = (
+        ("nearest", [_row(state, number)]),
+        ("differs", ["- recorded, + arrived", *_lines_of_all(found)]),
+        (
+            "match",
+            [f"{name_of(rule)}: {_REFUSED if callable(rule) else _RULES[rule]}", *_other_rules(state, number, asked)],
+        ),
+    )
+    return "\n\n".join("\n".join(_titled(*each)) for each in sections)
 
 
-def _rule_told(rule: Match | MatchFunction) -> str:
-    if callable(rule):
-        return f"{name_of(rule)}: it returned a false value for each exchange that was not played"
-    return f'"{rule}": {_RULES[rule]}'
-
-
-def _that_count(state: State, number: int, asked: MatchKey) -> Sequence[Difference]:
-    return that_count("exact" if callable(state.rule) else state.rule, state.asked(number), asked)
-
-
-def lines_told(found: Sequence[Difference]) -> Iterator[str]:
+def _lines_of_all(found: Sequence[Difference]) -> Iterator[str]:
     """Yield the differences as text, at most _LINES lines."""
     lines = 0
     for number, difference in enumerate(found):
@@ -209,7 +206,7 @@ def lines_told(found: Sequence[Difference]) -> Iterator[str]:
 
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
-    """Yield sentences about whether the other rules would play the nearest exchange."""
+    """Yield a sentence for each other rule that would play the nearest exchange, or about the rule "shape"."""
     is_next = state.rule != "order" and number == state.following
     if is_next and state.key("order", number) == key("order", asked):
         yield 'match="order" would play it: it is the next one.'

@@ -1,6 +1,4 @@
-"""The record modes, as in vcrpy: a mode decides whether a session is played, recorded, or both. Sessions are saved
-here.
-"""
+"""Open the session of a test in a record mode, which decides whether it is played, recorded, or both; and save it."""
 
 from __future__ import annotations
 
@@ -80,10 +78,9 @@ def open_session(
 
 
 class Unrecorded(Queue):
-    """The queue of a missing recording.
+    """The queue of a missing recording. It answers no call, so a test that makes no call needs no recording.
 
-    The queue answers no call, so a test without a recording fails only if it makes a call. `more` returns additional
-    text for the error about a call.
+    `why` has the beginning and the rest of the error about a call; `more` returns a text to add to this error.
     """
 
     def __init__(self, name: str, why: tuple[str, str], more: Callable[[Call], str]) -> None:
@@ -91,15 +88,15 @@ class Unrecorded(Queue):
         self._why, self._more = why, more
 
     def next(self, call: Call) -> None:
-        """Return None: no call is answered."""
+        """Return None, because a missing recording answers no call."""
 
     def explain(self, call: Call) -> Missed:
-        """Explain an unanswered call: the message names the missing recording and the command that records it."""
-        first, told = self._why
-        return Missed(f"call {call.number} {first}", f"{told}{self._more(call)}")
+        """Return the error about a call; it names the missing recording and the command that records it."""
+        first, rest = self._why
+        return Missed(f"call {call.number} {first}", f"{rest}{self._more(call)}")
 
     def answers(self, call: Call) -> bool:
-        """Return True: the missing recording could answer any call."""
+        """Return True, because the recording could answer any call if it existed."""
         del call
         return True
 
@@ -119,7 +116,7 @@ class SavedRecording:
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
-    """Save the session of a test: to its file if the test passed, otherwise in the way that `failed` names.
+    """Save the session of a test: to its file if the test passed, otherwise as `failed` names it (see `FAILED`).
 
     A session without answers is not saved; the old file stays unchanged. If the test passed, the recording of an
     earlier failure is removed.
@@ -141,18 +138,13 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
         return SavedRecording(written, path if written else None, problem, said_of_masked(writer.written.masked, path))
     except ConverseHarnessError as error:
         return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
-    if passed:
-        _remove_failed(writer.path)
-    return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
-
-
-def _remove_failed(path: Path) -> None:
-    failed = failed_path(path)
-    if failed.is_file():
+    old = failed_path(writer.path)
+    if passed and old.is_file():
         from converse_harness.recordings.pruning import remove_recording
 
         with suppress(OSError):  # the new recording is saved, so an old file that remains does no harm
-            remove_recording(failed, failed.parent)
+            remove_recording(old, old.parent)
+    return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:
@@ -163,10 +155,9 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
         other = Path(tempfile.mkdtemp(prefix="converse-recording-"), path.name)
         try:
             writer.save(other)
-        except BaseException:
-            with suppress(OSError):  # the original error is more informative
+        finally:
+            with suppress(OSError):  # the folder is not empty, because it contains the session
                 other.parent.rmdir()
-            raise
     except (OSError, ConverseHarnessError) as second:
         nowhere = f"Nor could a temporary file ({_reason(second)})."
         return SavedRecording(exchanges, problem=f"{refused} {nowhere} {_lost(exchanges)}")

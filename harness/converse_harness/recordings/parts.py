@@ -6,10 +6,11 @@ import base64
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from itertools import pairwise
+from typing import Any, Final
 
-from converse_harness.errors import ConverseHarnessError
-from converse_harness.json_values import is_array, is_object, mapped, member_of
+from converse_harness.errors import ConverseHarnessError, DamagedData
+from converse_harness.json_values import is_array, is_object, mapped, member_of, object_of
 from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
 from converse_harness.recordings.lines import Line, event_as_sent
 from converse_harness.recordings.matching import canonical
@@ -21,9 +22,9 @@ _MESSAGES: Final = "messages"
 
 
 def written_once(lines: Sequence[Line]) -> list[Line]:
-    """The lines of a file as they are written: each part of a request is a line before the first call that contains it.
+    """Return the lines to write to a file: each part of a request gets a line before the first call that contains it.
 
-    If a client sends the message of an answer back unchanged, the call refers to this answer.
+    If a request contains the unchanged message of an earlier answer, its call refers to this answer.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
     >>> for line in written_once([{"call": 1, "operation": "Converse", "request": asked}, {"t": 1, "status": 500}]):
@@ -32,25 +33,21 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
     {'call': 1, 'operation': 'Converse', 'parts': ['message 1']}
     {'t': 1, 'status': 500}
     """
-    made = lines[: next(iter(_starts(lines)), len(lines))]
+    header = [line for line in lines[:1] if "call" not in line]
     names = _Names()
-    return [*made, *(line for _, exchange in exchanges_in(lines) for line in names.written(exchange))]
+    return [*header, *(line for _, exchange in exchanges_in(lines) for line in names.written(exchange))]
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """Yield each exchange, after the index of its first line. An exchange ends before the next call or part."""
-    starts = _starts(lines)
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
+    """Yield the index of each exchange's first line, and the lines of the exchange, up to the next call or part."""
+    starts = [index for index, line in enumerate(lines) if "call" in line or "part" in line]
+    for start, end in pairwise([*starts, len(lines)]):
         if "call" in lines[start]:
             yield start, lines[start:end]
 
 
-def _starts(lines: Sequence[Line]) -> list[int]:
-    return [index for index, line in enumerate(lines) if "call" in line or "part" in line]
-
-
 class _Names:
-    """The parts that are already written to a file, and their names."""
+    """The names of the parts that are already written to a file. A part is a message, a system prompt or tools."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
@@ -60,26 +57,19 @@ class _Names:
     def written(self, exchange: Sequence[Line]) -> Iterator[Line]:
         """Yield a line for each part of an exchange that is not yet in the file, then the lines of the exchange."""
         call, *answer = exchange
-        request = call.get("request")
         self._answers.append(exchange)
-        if not is_object(request):
-            yield from exchange
-            return
-        conversation, within = _conversation(call, request)
-        rest, parts, names = dict(conversation), list[Line](), list[str]()
-        for member in PART_MEMBERS:
-            if member in rest:
-                names.append(self._name(member, rest.pop(member), parts))
+        conversation, within = _conversation(call, object_of(call.get("request")))
+        rest, parts = dict(conversation), list[Line]()
+        names = [self._name(member, rest.pop(member), parts) for member in PART_MEMBERS if member in rest]
         messages = rest.get(_MESSAGES)
         if is_array(messages) and messages:
             names += [self._name(MESSAGE, message, parts) for message in messages]
             del rest[_MESSAGES]
-        if not names:
-            yield from exchange
-            return
-        left = within(rest)
-        made = {key: value for key, value in call.items() if key != "request"} | {"parts": names}
-        yield from [*parts, made | {"request": left} if left else made, *answer]
+        if names:
+            left = within(rest)
+            call = {key: value for key, value in call.items() if key != "request"} | {"parts": names}
+            call |= {"request": left} if left else {}
+        yield from (*parts, call, *answer)
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
         """Return the name of a part. If the part is new, its line is added to `parts`."""
@@ -103,7 +93,7 @@ class _Names:
 
 
 def message_of(exchange: Sequence[Line]) -> Any:
-    """The message of an answer as JSON, as a client may send it back; None if the answer contains no whole message."""
+    """Return the message in the answer of an exchange as JSON; None if the answer contains no complete message."""
     call, head, *events = exchange
     if call.get("operation") == "Converse":
         return member_of(head.get("body"), "output", "message") if head.get("status") == 200 else None
@@ -127,20 +117,19 @@ def _conversation(
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
     """Return the object in a request that contains the messages, and a function that replaces this object.
 
-    The function takes a new object, and returns the request with the new object in this place.
+    The function takes a new object, and returns a copy of the request that contains the new object instead.
     """
-    asked = request.get("input")
-    inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None
+    outer = object_of(request.get("input") if call.get("operation") == "CountTokens" else None)
+    inner = outer.get("converse")
     if not is_object(inner):
         return request, dict
-    outer = cast("Mapping[str, Any]", asked)
     return inner, lambda other: {**request, "input": {**outer, "converse": dict(other)}}
 
 
 class MissingPart(ValueError):
     """Raised if a call refers to a missing part or answer, or contains a part twice; the message describes the problem.
 
-    `line` is the number of the wrong line if this is not the line of the call.
+    `line` is the number of the line to correct; None if this is the line of the call.
     """
 
     def __init__(self, problem: str, line: int | None = None) -> None:
@@ -150,10 +139,10 @@ class MissingPart(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts in a file; `line_of` maps the name of each part to the part's line number.
+    """The parts in a file, which calls refer to by name; `line_of` maps the name of each part to its line number.
 
-    `line` returns a line by its number, from 1; `answered` returns the lines of an exchange by the number of its call,
-    and no lines for an unknown number.
+    `line` returns a line by its number, from 1. `answered` returns the lines of an exchange by the number of its call,
+    and an empty list for an unknown number.
     """
 
     line_of: Mapping[str, int]
@@ -173,7 +162,7 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """Return the line of a call with the whole request; `at` is the line number in the file. Raises MissingPart."""
+        """Return the line of a call with its whole request; `at` is the number of this line. Raises MissingPart."""
         if "parts" not in call:
             return call
         request = call.get("request", {})
@@ -204,49 +193,36 @@ class Parts:
             if number not in self._values:
                 self._values[number] = self.line(number)["is"]
             return self._values[number]
-        asked = int(digits)
-        if asked not in self._messages and asked < call["call"]:
-            exchange = self.answered(asked)
-            self._messages[asked] = message_of(exchange) if len(exchange) > 1 else None
-        if asked >= call["call"] or self._messages[asked] is None:
-            broken = self._broken(asked, at) if asked < call["call"] else None
-            if broken is not None:
-                raise broken
-            raise MissingPart(f'"parts" names {said(name)}; there is no message that call {asked} was answered with.')
-        return self._messages[asked]
-
-    def _broken(self, asked: int, at: int) -> MissingPart | None:
-        """The error for an answer whose events form no message; None for an answer that contains no message at all.
-
-        `at` is the line of a call whose request contains this answer.
-        """
-        first = next((number for number in range(2, at) if self.line(number).get("call") == asked), None)
-        exchange = self.answered(asked)
-        found = None if first is None else _breach(exchange)
-        if first is None or found is None:
-            return None
-        line, lines = first + found[0], f"lines {first + 1}-{first + len(exchange) - 1}"
-        return MissingPart(
-            f"the answer to call {asked} ({lines}) cannot be put together: line {line}: {found[1]}", line
-        )
+        earlier = int(digits)
+        if earlier < call["call"]:
+            if earlier not in self._messages:
+                exchange = self.answered(earlier)
+                self._messages[earlier] = message_of(exchange) if len(exchange) > 1 else None
+            if self._messages[earlier] is not None:
+                return self._messages[earlier]
+            for number in range(2, at):
+                if self.line(number).get("call") == earlier:
+                    _refuse_breach(self.answered(earlier), number)
+        raise MissingPart(f'"parts" names {said(name)}; there is no message that call {earlier} was answered with.')
 
 
-def _breach(exchange: Sequence[Line]) -> tuple[int, str] | None:
-    """The first event of a stream that breaks the order, as the distance from the line of the call, and the reason."""
+def _refuse_breach(exchange: Sequence[Line], at: int) -> None:
+    """Raise MissingPart if the events of an answer form no message; `at` is the number of the line of the call.
+
+    An answer that is no stream, or that ended early, raises nothing.
+    """
     call, head, *lines = exchange
     if call.get("operation") != "ConverseStream" or head.get("status") != 200 or "end" in exchange[-1]:
-        return None
-    order = StreamOrder()
-    for offset, line in enumerate(lines, 2):
-        event = event_as_sent(line)
-        if event is None:
-            return offset, "these bytes are no event of a stream."
-        try:
-            order.feed(event)
-        except ConverseHarnessError as error:
-            return offset, str(error)
+        return
+    order, number = StreamOrder(), at + 1
     try:
+        for line in lines:
+            number += 1
+            event = event_as_sent(line)
+            if event is None:
+                raise DamagedData("these bytes are no event of a stream.")
+            order.feed(event)
         order.finish()
     except ConverseHarnessError as error:
-        return len(exchange) - 1, str(error)
-    return None
+        answer = f"the answer to call {call['call']} (lines {at + 1}-{at + 1 + len(lines)})"
+        raise MissingPart(f"{answer} cannot be put together: line {number}: {error}", number) from error

@@ -44,7 +44,7 @@ def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Differe
 
 
 def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """Return all differences except unavoidable ones: other ids, other account ids, masked secrets."""
+    """Return all differences, except in ids, in account ids and in masked secrets, which differ in each session."""
     try:
         old, new = ({"path": dict(each.labels), "request": each.request} for each in (recorded, asked))
         names = _IDS if asked.operation in CONVERSATIONS else LINKS
@@ -92,7 +92,7 @@ def _with_numbered_ids(value: Any, names: Collection[str], links: dict[str, int]
 
 
 def _named(difference: Difference) -> Difference:
-    """A difference with the path that users expect: `messages[0]`, `modelId`, without `request` or `path` before it."""
+    """Return a difference with the path that users expect: without a first step `request`, `path` or `body`."""
     first, *rest = difference.path
     if not rest or first in ("operation", "query", "headers"):
         return difference
@@ -127,26 +127,23 @@ def _of_shape(recorded: MatchKey, asked: MatchKey) -> Iterator[Difference]:
     for name in before:
         if not differ(before[name], after[name]):
             continue
-        if name in _SORTED:
-            found = _SORTED[name](old, new)
-        elif name == "body":
-            found = (_named(each) for each in differences(before[name], after[name], (name,), (name,)))
-        elif name == "messages":
-            shapes = differences(before[name], after[name], (name,), (name,))
-            found = (_with_texts(each, old, new) for each in shapes)
-        elif name in _NOT_IN_THE_BODY:
-            found = (_named(each) for each in differences(before[name], after[name], (name,), (name,)))
-        else:
-            steps = tuple(name.split("."))
-            found = iter([Difference(steps, before[name], after[name], steps)])
-        inside = () if name in (*_NOT_IN_THE_BODY, "body") else asked.steps
-        yield from (each._replace(path=(*inside, *each.path), was=(*inside, *each.was)) for each in found)
+        steps = tuple(name.split("."))
+        found = _SORTED[name](old, new) if name in _SORTED else differences(before[name], after[name], steps, steps)
+        for each in found:
+            if name == "body" or name in _NOT_IN_THE_BODY:
+                yield _named(each)
+            else:
+                place = _with_texts(each, old, new) if name == "messages" else each
+                yield place._replace(path=(*asked.steps, *place.path), was=(*asked.steps, *place.was))
 
 
 def _items(
     old: Sequence[Any], new: Sequence[Any], name: Callable[[Any], str], path: Steps, *, once: bool = False
 ) -> Iterator[Difference]:
-    """Yield the items of one list that have no item of the same name in the other; with `once`, one item per name."""
+    """Yield the items of each list that have no item of the same name in the other list.
+
+    `name` returns the name of an item. If `once` is true, the number of items of one name does not count.
+    """
     before, after = [name(each) for each in old], [name(each) for each in new]
     for names, others, is_old in (before, after, True), (after, before, False):
         left = Counter(others)
@@ -181,4 +178,4 @@ _SORTED: Final[Mapping[str, _Pair]] = {
         old.get("promptVariables") or {}, new.get("promptVariables") or {}, ("promptVariables",)
     ),
 }
-"""The parts that are compared without regard to order; each has a function that finds the places that differ."""
+"""The parts that are compared without regard to order. Each is mapped to a function that finds the differences."""

@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,13 +33,12 @@ from converse_harness.recordings.matching import (
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
-from converse_harness.recordings.stale import places_of, played
+from converse_harness.recordings.stale import UnequalRequests, played
+from converse_harness.secrets import own_secrets
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.reply.reply import Reply
-
-_RECORDED: Final = "recorded"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,19 +78,19 @@ class Recording:
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """The match key of the exchange with this index. If `numbered` is true, `as_recorded` is applied to the key."""
+        """Return the match key of an exchange by its index. If `numbered` is true, `as_recorded` is applied to it."""
         asked = self.ignored.left_out_of(asked_in(self.exchanges[number]))
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """Return the text that a rule compares for the request of an exchange. Each text is computed only once."""
-        known = self._keys.get((rule, numbered, number))
-        if known is None:
-            known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
-        return known
+        """Return the text that a rule compares for an exchange, by its index. Each text is computed only once."""
+        place = rule, numbered, number
+        if place not in self._keys:
+            self._keys[place] = key(rule, self.asked(number, numbered=numbered))
+        return self._keys[place]
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """Return the match key of a call; if `numbered`, in the form in which the call would have been recorded."""
+        """Return the match key of a call. If `numbered` is true, `as_recorded` is applied to it."""
         asked = self.ignored.left_out_of(asked_by(call))
         return as_recorded(asked, self.redaction) if numbered else asked
 
@@ -102,7 +101,7 @@ class Recording:
 
 
 class MatchFailed(ReplyError):
-    """Raised if the user's function `match` raised an error. That error is the cause of this one."""
+    """Raised if the user's function `match` raised an error; the `__cause__` is that error."""
 
 
 class Playing(Queue):
@@ -122,20 +121,25 @@ class Playing(Queue):
         """Whether the request of the exchange that was found last is equal to the call."""
 
     def next(self, call: Call) -> Slot | None:
-        """The exchange that answers a call. With "shape", an unplayed exchange with an equal request comes first.
+        """Return the slot of the exchange that answers a call; None if no exchange answers the call.
 
-        The search uses an index, because a client may make thousands of calls.
+        With the rule "shape", an unplayed exchange with an equal request has priority.
         """
         try:
             found = self._found(call) if self.slots else None
         except MatchFailed as error:
-            return Slot(partial(_raise, error), self.name, 1)
+            return Slot(partial(_raise, error), self.name, 1)  # the error is raised when this slot answers the call
         if found is not None:
-            number = self._numbers[id(found)]
-            played(self.recording, number, call, self._is_equal)
-            if not self._is_equal:
-                call.answered.differs = partial(places_of, self.recording, number, call)
+            unequal = None if self._is_equal else partial(self._requests, self._numbers[id(found)], call)
+            played(self.recording.path, self.recording.again, unequal)
+            if unequal is not None:
+                call.answered.differs = lambda: unequal().places()
         return found
+
+    def _requests(self, number: int, call: Call) -> UnequalRequests:
+        numbered = self.recording.replaces
+        old, new = self.recording.asked(number, numbered=numbered), self.recording.asked_by(call, numbered=numbered)
+        return UnequalRequests(call.number, old, new, own_secrets(), is_masked=numbered)
 
     @property
     def runs_functions(self) -> bool:
@@ -170,17 +174,20 @@ class Playing(Queue):
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
     def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
-        """Return the first unplayed exchange that a function accepts; one with an equal request comes first."""
+        """Return the first unplayed exchange that a function accepts. One with an equal request has priority."""
         equal = self._first("exact", exact, numbered=numbered)
-        for slot in [*([equal] if equal else []), *self.slots]:
-            number = self._numbers[id(slot)]
-            if slot.left and accepts(rule, self.recording.asked(number, numbered=numbered), asked):
+        for slot in self.slots if equal is None else (equal, *self.slots):
+            recorded = self.recording.asked(self._numbers[id(slot)], numbered=numbered)
+            if slot.left and accepts(rule, recorded, asked):
                 self._is_equal = slot is equal
                 return slot
         return None
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
-        """Return the first unplayed slot, in the order of the recording, whose key for a rule is `wanted`."""
+        """Return the first unplayed slot, in the order of the recording, whose key for a rule is `wanted`.
+
+        The search uses an index, because a client may make thousands of calls.
+        """
         index = self._indexes.get((rule, numbered))
         if index is None:
             index = self._indexes[rule, numbered] = {}
@@ -192,7 +199,7 @@ class Playing(Queue):
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
-        """Return the first unplayed exchange that equals the call except for masked texts; both have the same shape."""
+        """Return the first unplayed exchange of the same shape that differs from the call only in masked texts."""
         asked = self.recording.asked_by(call, numbered=True)
         shape, exact = key("shape", asked), key("exact", asked)
         for slot in self.slots:
@@ -212,41 +219,38 @@ class Playing(Queue):
 
     def where(self, slot: Slot) -> str:
         """Return the file and line of a slot's exchange."""
-        exchange = self.recording.exchanges[self._numbers[id(slot)]]
-        return f"{self.recording.path}:{exchange.at}: "
+        return f"{self.recording.path}:{self.recording.exchanges[self._numbers[id(slot)]].at}: "
 
     def explain(self, call: Call) -> Missed | None:
-        """Return the explanation why no exchange answers a call: the nearest exchange and the differences."""
+        """Return the error about a call that no exchange answers; None for a recording whose slots were all removed.
+
+        The error names the nearest exchange and the differences.
+        """
         if self._all and not self.slots:
-            return None  # the recording was scripted only temporarily and has been removed
-        recording = self.recording
-        numbered = recording.replaces or recording.match == "exact"
-        asked, rule = recording.asked_by(call, numbered=numbered), recording.match
-        wanted = "" if callable(rule) else key(rule, asked)
-        state = State(
-            recording.path,
-            recording.match,
-            recording.exchanges,
-            [slot.used_by for slot in self._all],
-            asked=partial(recording.asked, numbered=numbered),
-            key=partial(recording.key, numbered=numbered),
-            fits=lambda number: (
-                accepts(rule, recording.asked(number, numbered=numbered), asked)
-                if callable(rule)
-                else recording.key(rule, number, numbered=numbered) == wanted
-            ),
-            again=recording.again,
-        )
-        return missed(state, call, asked)
+            return None  # the recording was scripted only temporarily
+        recording, rule = self.recording, self.recording.match
+        numbered = recording.replaces or rule == "exact"
+        asked = recording.asked_by(call, numbered=numbered)
+        asked_in_file = partial(recording.asked, numbered=numbered)
+        key_in_file = partial(recording.key, numbered=numbered)
+        numbers = range(len(recording.exchanges))
+        if callable(rule):
+            fits = [number for number in numbers if accepts(rule, asked_in_file(number), asked)]
+        else:
+            wanted = key(rule, asked)
+            fits = [number for number in numbers if key_in_file(rule, number) == wanted]
+        used = [slot.used_by for slot in self._all]
+        state = State(recording.path, rule, recording.exchanges, used, asked_in_file, key_in_file, recording.again)
+        return missed(state, call, asked, fits)
 
     def answers(self, call: Call) -> bool:
-        """Whether the recording contains a call of the same operation."""
+        """Whether the recording contains an exchange with the operation of this call."""
         operation = asked_by(call).operation
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
 
 
 def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
-    """Whether a function accepts an exchange for a call. Both are calls of the same operation.
+    """Whether a function accepts an exchange for a call; false if their operations differ.
 
     Raises MatchFailed if the function raises an error.
     """
@@ -255,8 +259,7 @@ def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
     try:
         return bool(rule(recorded.members, asked.members))
     except Exception as error:
-        trace = error.__traceback__
-        own = None if trace is None or trace.tb_next is None else extract_tb(trace.tb_next)
+        own = extract_tb(error.__traceback__)[1:]  # without the frame of this function
         at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
         name = getattr(rule, "__name__", rule)
         raise MatchFailed(
@@ -278,7 +281,7 @@ def recording(
     ignore: Collection[str] = (),
     redaction: Redaction | None = None,
 ) -> Recording:
-    """A recorded session, which can be used wherever replies can: `fake.script(recording("recordings/weather.jsonl"))`.
+    """Return a recorded session. It can be scripted like replies: `fake.script(recording("recordings/weather.jsonl"))`.
 
     `match` is the rule by which an exchange answers a call: "order", "exact", "shape", or a function of the recorded
     request and the call's request. Both requests are dicts with `operation`, `modelId` and the members of the body. The
@@ -310,7 +313,7 @@ def recording(
 
 
 def _elsewhere(path: Path) -> str:
-    """Return advice about a missing file: the folder of relative paths, and the place where the file exists."""
+    """Return advice about a missing file with a relative path: the working directory, and another path that exists."""
     if path.is_absolute() or path.exists():
         return ""
     below = Path("recordings", path)
@@ -319,18 +322,23 @@ def _elsewhere(path: Path) -> str:
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
-"""Matches the path of a text that is useless once masked: a signature, encrypted reasoning, or raw bytes."""
+"""Matches the path of a text that becomes useless if a part of it is masked: a signature, or encoded bytes."""
 
 
 def check_how(match: object, pace: Any) -> float:
     """Check the arguments and return the factor for recorded pauses. Raises ReplyError for an invalid argument."""
     if callable(match):
-        _check_function(match)
+        try:
+            with suppress(ValueError):  # a function written in C may have no signature
+                inspect.signature(match).bind({}, {})
+        except TypeError as error:
+            name = getattr(match, "__qualname__", match)
+            raise ReplyError(f"recording(match={name}): {error}. It is a function {_FUNCTION}.") from error
     elif match not in MATCHES:
         raise ReplyError(
             f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}, or a function {_FUNCTION}."
         )
-    if pace == _RECORDED:
+    if pace == "recorded":
         return 1.0
     if type(pace) not in (int, float) or not 0 <= pace < float("inf"):
         raise ReplyError(f'recording(pace={pace!r}): "recorded", or a number that the pauses are multiplied by.')
@@ -338,13 +346,3 @@ def check_how(match: object, pace: Any) -> float:
 
 
 _FUNCTION: Final = "(recorded, asked) that returns whether the recorded request answers the one that was asked"
-
-
-def _check_function(match: Callable[..., object]) -> None:
-    try:
-        inspect.signature(match).bind({}, {})
-    except TypeError as error:
-        name = getattr(match, "__qualname__", match)
-        raise ReplyError(f"recording(match={name}): {error}. It is a function {_FUNCTION}.") from error
-    except ValueError:
-        pass  # a function written in C may have no signature

@@ -1,4 +1,4 @@
-"""Remove recordings, and exchanges of recordings, that no test uses. Each file is replaced or removed at once."""
+"""Remove recordings, and exchanges of recordings, that no test uses."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ _SOURCES: Final = re.compile(
 )
 """Matches the suffix of a file that is searched for the names of recordings."""
 
-_NOT_SEARCHED: Final = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist"})
+_NOT_SEARCHED: Final = re.compile(r"\.(?!github\Z).*|__pycache__|node_modules|site-packages|build|dist")
+"""Matches the name of a folder that is not searched."""
+
 _LARGEST: Final = 2_000_000
+"""The size in bytes of the largest file that is searched."""
+
 _BEGINNING: Final = 40
+"""The number of bytes at the beginning of a file that are searched for the mark of a list of used recordings."""
 
 
 def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
@@ -47,13 +52,9 @@ def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
     return found
 
 
-def _is_searched(folder: str) -> bool:
-    return folder == ".github" or not (folder.startswith(".") or folder in _NOT_SEARCHED)
-
-
 def _sources(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if _is_searched(name))
+        folders[:] = sorted(name for name in folders if not _NOT_SEARCHED.fullmatch(name))
         if "pyvenv.cfg" in files:
             folders.clear()
             continue
@@ -66,11 +67,8 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def usual_path(path: Path) -> Path:
     """Return the usual path for the path of a failed test's recording; return any other path unchanged."""
-    return path.with_name(path.name.removesuffix(FAILED_SUFFIX) + SUFFIX) if _is_failed(path) else path
-
-
-def _is_failed(path: Path) -> bool:
-    return path.name.endswith(FAILED_SUFFIX)
+    name = path.name.removesuffix(FAILED_SUFFIX)
+    return path if name == path.name else path.with_name(name + SUFFIX)
 
 
 def remove_recording(path: Path, within: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reading a recording: the whole file at once, or each exchange when it is first used.
+"""Read a recording: the whole file at once, or each exchange when it is first used.
 
 A file with thousands of exchanges opens quickly, because the first lines of the exchanges are found without decoding
 JSON, and nearly every call needs only the next exchange. Both ways of reading raise the same errors.
@@ -29,8 +29,6 @@ NESTED: Final = DEEPEST + 3
 
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 """Matches a line that git writes into a file to mark a merge conflict."""
-
-_BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
@@ -67,13 +65,13 @@ def text_of_file(path: Path) -> str:
         raise DamagedRecording(path, line, problem, "Save it as UTF-8, or record the session again.") from error
 
 
-def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
+def parse(text: str, path: object = "<recording>", *, legal: bool = True, media_files: bool = True) -> RecordedSession:
     """Return the session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
-    `legal` has the same meaning as for `read`.
+    `legal` has the same meaning as for `read`. If `media_files` is false, the references to files with media remain.
     """
     rows = Rows(text, path)
-    lines = [*map(rows.line, rows.numbers)]
+    lines = [*map(rows.line if media_files else rows.as_written, rows.numbers)]
     _refuse(problems_of(lines), path)
     session = session_of(lines)
     if legal:
@@ -82,37 +80,27 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
 
 def session_without_media(text: str, path: object) -> RecordedSession:
-    """Return the session in a text, legal or not, with references in the place of the media in other files.
-
-    Raises DamagedRecording.
-    """
-    rows = Rows(text, path)
-    lines = [*map(rows.as_written, rows.numbers)]
-    _refuse(problems_of(lines), path)
-    return session_of(lines)
+    """Return the session in a text, legal or not, without reading the files with media. Raises DamagedRecording."""
+    return parse(text, path, legal=False, media_files=False)
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
     """Return the session made of lines in which `problems_of` finds no errors."""
     parts = Parts.of(lines)
-    return RecordedSession(
-        lines[0],
-        tuple(
-            exchange_of([parts.whole(call, index + 1), *answer], index + 1)
-            for index, (call, *answer) in exchanges_in(lines)
-        ),
-    )
+    numbered = ((index + 1, exchange) for index, exchange in exchanges_in(lines))
+    exchanges = (exchange_of([parts.whole(call, at), *answer], at) for at, (call, *answer) in numbered)
+    return RecordedSession(lines[0], tuple(exchanges))
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """Return the exchange made of these lines; `at` is the number of the first line in the file."""
+    """Return the exchange made of these lines; `at` is the number of the first of these lines in the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
 
 
 def _refuse(problems: Iterable[Problem], path: object) -> None:
-    """Raise DamagedRecording for the first of these problems, if there is one."""
+    """Raise DamagedRecording for the first of these problems; return if there are no problems."""
     for problem in problems:
         raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
 
@@ -125,7 +113,7 @@ class Rows:
 
     def __init__(self, text: str, path: object) -> None:
         self.path = path
-        if text.startswith(_BOM):
+        if text.startswith("\ufeff"):
             raise DamagedRecording(path, 1, "the file begins with a byte order mark.", "Save it as UTF-8 without one.")
         self.texts = text.split("\n")
         self._is_ended = not self.texts[-1].strip()
@@ -139,7 +127,7 @@ class Rows:
 
     @property
     def numbers(self) -> range:
-        """The numbers of all lines."""
+        """The numbers of all lines, from 1."""
         return range(1, len(self.texts) + 1)
 
     def as_written(self, number: int) -> Line:
@@ -152,8 +140,7 @@ class Rows:
         except (ValueError, RecursionError, StopIteration):
             value, end = None, -1
         if end != len(row) or type(value) is not dict or (end > 2 * NESTED and is_deeper(value, NESTED)):
-            cut = number == len(self.texts) and not self._is_ended
-            value = _read_with_care(row, self.path, number, cut=cut)
+            return _read_with_care(row, self.path, number, cut=number == len(self.texts) and not self._is_ended)
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
@@ -214,12 +201,11 @@ def _check_header(header: Line, path: object) -> None:
         problem = f'the first line is {said(header)}; that of a recording has "format": "{FORMAT}".'
         raise DamagedRecording(path, 1, problem, "Is it another file?")
     version: Any = header.get("version")
-    if version == VERSION and type(version) is int:
-        return
-    problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
-    newer = type(version) is int and version > VERSION
-    advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
-    raise DamagedRecording(path, 1, problem, advice)
+    if version != VERSION or type(version) is not int:
+        problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
+        newer = type(version) is int and version > VERSION
+        advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
+        raise DamagedRecording(path, 1, problem, advice)
 
 
 # Reading of each exchange when it is first used
@@ -227,9 +213,7 @@ def _check_header(header: Line, path: object) -> None:
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""The beginnings of the lines of calls, parts and answers, unless somebody has changed spaces or the order of keys."""
-
-_MASKED: Final = '"masked"'
+"""The beginnings of the lines of calls, parts and answers, as the recorder writes them."""
 
 
 def open_file(path: Path) -> RecordedSession:
@@ -243,11 +227,11 @@ def open_file(path: Path) -> RecordedSession:
 
 
 def open_text(text: str, path: object = "<recording>") -> RecordedSession:
-    """Return the session in a text, read on demand as by `open_file`."""
+    """Return the session in a text. As in `open_file`, each exchange is read when it is first used."""
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
-    return RecordedSession(file.header, tuple(file.exchanges()), has_masks=_MASKED in text)
+    return RecordedSession(file.header, tuple(file.exchanges()), has_masks='"masked"' in text)
 
 
 class _OpenFile(Rows):
@@ -296,10 +280,7 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """Return the lines of the answer to the call on line `at`.
-
-        If there is no answer, the next line of any kind is returned.
-        """
+        """Return the lines of the answer to the call on line `at`; if there is no answer, only the next line."""
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 

@@ -9,8 +9,7 @@ from hashlib import shake_256
 from typing import Any, Final
 from uuid import UUID
 
-from converse_harness.bedrock.findings import is_array, is_object
-from converse_harness.json_values import object_of
+from converse_harness.json_values import is_array, is_object, object_of
 from converse_harness.recordings.lines import Line, body_bytes, event_as_sent, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply
@@ -47,7 +46,7 @@ class RecordedExchange:
 
     @classmethod
     def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
-        """An exchange that is read on demand: `call` returns the line of the call, `answer` the answer to this line."""
+        """Return an exchange that is read on demand: `call` returns the line of the call, `answer` its answer."""
         exchange = cls(at, {}, {})
         exchange._call, exchange._answer = call, answer
         return exchange
@@ -118,7 +117,10 @@ class RecordedExchange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSession:
-    """The content of a file: its header line and its exchanges. `has_masks`: an exchange may contain masked secrets."""
+    """The content of a file: its header line and its exchanges.
+
+    `has_masks`: an exchange may contain masked secrets.
+    """
 
     header: Line
     exchanges: tuple[RecordedExchange, ...]
@@ -195,16 +197,9 @@ def _request_id(exchange: RecordedExchange) -> str:
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
     """Yield the usual headers in order, with recorded values if these differ. The other recorded headers follow."""
-    unusual: dict[str, str | None] = dict(head.get("headers", {}))
-    for name, value in usual:
-        if name == "x-amzn-RequestId" and "requestId" not in head:
-            continue
-        known = unusual.pop(name, value)
-        if known is not None:
-            yield name, known
-    for name, other in unusual.items():
-        if other is not None:
-            yield name, other
+    absent = {} if "requestId" in head else {"x-amzn-RequestId": None}
+    headers: Mapping[str, str | None] = {**dict(usual), **absent, **head.get("headers", {})}
+    return ((name, value) for name, value in headers.items() if value is not None)
 
 
 def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:

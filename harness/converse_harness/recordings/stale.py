@@ -6,20 +6,17 @@ While a recording is played, pairs of unequal requests are only stored; `take` c
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from converse_harness.json_values import path_text
 from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
 from converse_harness.recordings.matching import MatchKey, as_recorded, canonical
 from converse_harness.recordings.places import in_words
-from converse_harness.secrets import mask, own_secrets
-
-if TYPE_CHECKING:
-    from converse_harness.endpoint.call import Call
+from converse_harness.secrets import mask
 
 _COMPARED: Final = 50
 """The maximum number of unequal requests that are stored for one recording, which limits the cost."""
@@ -31,27 +28,31 @@ _PLACES: Final = 10
 """The maximum number of places in the text of a failure."""
 
 
-class _Pair(NamedTuple):
-    """A recorded request, and the request of the call that got the recorded answer."""
+class UnequalRequests(NamedTuple):
+    """A recorded request, and the unequal request of the call that got the recorded answer.
+
+    `call` is the number of the call. `own` contains the secrets of this process at the time of the call, because a test
+    may set secrets temporarily. `is_masked`: the secrets in both requests are already masked.
+    """
 
     call: int
     recorded: MatchKey
     asked: MatchKey
     own: frozenset[str]
-    """The secrets of this process at the time of the request, because a test may set secrets temporarily."""
     is_masked: bool
-    """Whether the secrets in both requests are already masked."""
 
     def differences(self) -> list[Difference]:
-        """Return the places where the requests differ, after the secrets in both were masked.
-
-        Because masking is slow, the
-        requests are first compared without masking.
-        """
+        """Return the places where the requests differ, after the secrets in both were masked."""
         found = in_words(self.recorded, self.asked)
-        if not found or self.is_masked:
+        if not found or self.is_masked:  # masking is slow, so the requests are first compared without it
             return found
         return in_words(*(as_recorded(each, own=self.own) for each in (self.recorded, self.asked)))
+
+    def places(self) -> str:
+        """Return the first place where the requests differ and the number of other places; "" if they are equal."""
+        found = self.differences()
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return f"{path_text(found[0].path)}{more}" if found else ""
 
 
 class _Place(NamedTuple):
@@ -61,22 +62,9 @@ class _Place(NamedTuple):
     calls: list[int]
 
 
-class _Recording(Protocol):
-    """The attributes of a played Recording that this module uses."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def again(self) -> str: ...
-    @property
-    def replaces(self) -> bool: ...
-    def asked(self, number: int, *, numbered: bool) -> MatchKey: ...
-    def asked_by(self, call: Call, *, numbered: bool) -> MatchKey: ...
-
-
 @dataclass(eq=False)
 class StaleRecording:
-    """The requests that one recording answered since the last `take`, and their differences from the recorded requests.
+    """The number of requests that one recording answered since the last `take`, and the unequal requests of these.
 
     `again` is the command that records the session again; it is empty for a recording that the test opened itself.
     """
@@ -84,21 +72,16 @@ class StaleRecording:
     path: Path
     again: str
     requests: int = 0
-    _pairs: list[_Pair] = field(default_factory=list[_Pair])
-    _more: bool = False
-
-    def add(self, recording: _Recording, number: int, call: Call) -> None:
-        """Store two unequal requests, unless many are already stored."""
-        self._more = len(self._pairs) >= _COMPARED
-        if not self._more:
-            self._pairs.append(_pair(recording, number, call))
+    pairs: list[UnequalRequests] = field(default_factory=list[UnequalRequests])
+    has_more: bool = False
+    """Whether more requests were unequal than `pairs` contains."""
 
     @cached_property
     def _found(self) -> tuple[int, Sequence[_Place]]:
-        """The number of requests that differ, and the places, those with most calls first."""
+        """The number of requests that differ, and the places where they differ; the place with most calls is first."""
         places: dict[tuple[str, ...], _Place] = {}
         differing = 0
-        for pair in self._pairs:
+        for pair in self.pairs:
             found = pair.differences()
             differing += bool(found)
             for each in found:
@@ -114,8 +97,12 @@ class StaleRecording:
     @property
     def counted(self) -> str:
         """The number of requests that differ, for example `2 of 4 requests`."""
-        least = "at least " if self._more else ""
+        least = "at least " if self.has_more else ""
         return f"{least}{self._found[0]} of {self.requests} request{'s' * (self.requests != 1)}"
+
+    @property
+    def _verdict(self) -> str:
+        return f"{self.counted} {'differs' if self._found[0] == 1 else 'differ'}"
 
     @property
     def line(self) -> str:
@@ -124,17 +111,16 @@ class StaleRecording:
         old, new = shown(first.difference.old, first.difference.new, _SHORT)
         change = f"{old} -> {new}" if old and new else f"{old} is gone" if old else f"{new} is new"
         more = f", and {len(others)} more place{'s' * (len(others) > 1)}" if others else ""
-        verb = "differs" if self._found[0] == 1 else "differ"
-        return mask(f"{self.counted} {verb}: {path_text(first.difference.path)} {change}{more}")
+        return mask(f"{self._verdict}: {path_text(first.difference.path)} {change}{more}")
 
     @property
     def told(self) -> str:
         """All differences as text, for a failure message."""
-        return mask("\n".join(self._told()))
+        return mask("\n".join(self._rows()))
 
-    def _told(self) -> Iterator[str]:
+    def _rows(self) -> Iterator[str]:
         _, places = self._found
-        yield f"{self.counted} {'differ' if self._found[0] != 1 else 'differs'} from {self.path}, which answered them."
+        yield f"{self._verdict} from {self.path}, which answered them."
         yield f"\n{'differs':<10}- recorded, + arrived"
         for difference, calls in places[:_PLACES]:
             yield f"{'':<10}call{'s' * (len(calls) > 1)} {', '.join(map(str, calls))}"
@@ -146,7 +132,7 @@ class StaleRecording:
 
 
 def _ignorable(place: _Place) -> str:
-    """Return the path of a place in the form for the argument `ignore`, with `[*]` for each list index."""
+    """Return the path of a difference as the argument `ignore` takes it, with `[*]` for each list index."""
     return path_text([0 if isinstance(step, int) else step for step in place.difference.path]).replace("[0]", "[*]")
 
 
@@ -154,32 +140,23 @@ _inbox: Final[dict[str, StaleRecording]] = {}
 _lock: Final = threading.Lock()
 
 
-def played(recording: _Recording, number: int, call: Call, is_equal: bool) -> None:
-    """Register that an exchange answered a call. `is_equal`: the request of the call equals the recorded one."""
+def played(path: Path, again: str, unequal: Callable[[], UnequalRequests] | None) -> None:
+    """Register that the recording at `path` answered a call; `again` is the command that records the session again.
+
+    `unequal` returns the two requests if they are unequal, and is None if they are equal. It is called only for the
+    first unequal requests of a recording.
+    """
     with _lock:
-        kept = _inbox.get(str(recording.path))
-        if kept is None:
-            kept = _inbox[str(recording.path)] = StaleRecording(recording.path, recording.again)
+        kept = _inbox.setdefault(str(path), StaleRecording(path, again))
         kept.requests += 1
-        if not is_equal:
-            kept.add(recording, number, call)
-
-
-def places_of(recording: _Recording, number: int, call: Call) -> str:
-    """Return the first place where a call differs from the request of an exchange, and the number of other places."""
-    found = _pair(recording, number, call).differences()
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{path_text(found[0].path)}{more}" if found else ""
-
-
-def _pair(recording: _Recording, number: int, call: Call) -> _Pair:
-    numbered = recording.replaces
-    old, new = recording.asked(number, numbered=numbered), recording.asked_by(call, numbered=numbered)
-    return _Pair(call.number, old, new, own_secrets(), is_masked=numbered)
+        if unequal is not None:
+            kept.has_more = len(kept.pairs) >= _COMPARED
+            if not kept.has_more:
+                kept.pairs.append(unequal())
 
 
 def take() -> list[StaleRecording]:
-    """Return the recordings with differing requests since the last call of `take`, and forget all recordings."""
+    """Return the recordings that answered differing requests since the last call of `take`."""
     with _lock:
         taken = [*_inbox.values()]
         _inbox.clear()

@@ -6,16 +6,16 @@ The answer need not be legal: a part that cannot be interpreted is shown as JSON
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.json_values import member_of, objects_of, parsed_json
+from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
+from converse_harness.viewer.view import json_text
 
 _NOTHING_DONE: Final = "NONE"
 """The `action` of a guardrail finding that changed nothing in the conversation."""
@@ -28,6 +28,10 @@ _COUNTED: Final = {
     "cacheWriteInputTokens": "written to cache",
 }
 """Maps each member of `usage` to its label in the row."""
+
+
+json_line: Final = partial(json_text, indent=None)
+"""Returns the JSON text of a value on one line."""
 
 
 class Piece(NamedTuple):
@@ -45,22 +49,20 @@ class TimelineRow(NamedTuple):
 
 
 def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
-    """Yield the rows of a request: system prompt, tools, number of earlier messages, and last message."""
+    """Yield the rows of a request: the system prompt, the tools, the number of earlier messages, the last message."""
     request, call = exchange.request, exchange.call
-    for block in objects_of(request.get("system")):
-        yield from block_rows(block, None, "system")
-    tools = [tool.get("toolSpec") for tool in objects_of(member_of(request, "toolConfig", "tools"))]
-    names = [str(tool.get("name")) for tool in tools if is_object(tool)]
+    yield from block_rows(request.get("system"), None, "system")
+    tools = objects_of(member_of(request, "toolConfig", "tools"))
+    names = [str(member_of(tool, "toolSpec", "name")) for tool in tools if is_object(tool.get("toolSpec"))]
     if names:
         yield _row("tools", None, ", ".join(names))
     messages = objects_of(request.get("messages"))
     if len(messages) > 1:
         yield _row("before", None, f"{len(messages) - 1} message{'s' * (len(messages) > 2)}")
     if messages:
-        for block in objects_of(messages[-1].get("content")):
-            yield from block_rows(block, None, str(messages[-1].get("role")))
+        yield from block_rows(messages[-1].get("content"), None, str(messages[-1].get("role")))
     elif "request" in call:
-        yield _row("request", None, _json(call["request"]))
+        yield _row("request", None, json_line(call["request"]))
     yield from (_row(key, None, call[key]) for key in ("requestText", "requestBase64") if key in call)
 
 
@@ -88,11 +90,10 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
     parsed = parsed_json(text, text)
     if head["status"] >= 400:
         message = member_of(parsed, "message")
-        said = message if isinstance(message, str) else text
-        yield _row("error", at, ": ".join(filter(None, (head.get("type"), said))))
+        text = message if isinstance(message, str) else text
+        yield _row("error", at, ": ".join(filter(None, (head.get("type"), text))))
     elif is_array(content := member_of(parsed, "output", "message", "content")) and is_object(parsed):
-        for block in objects_of(content):
-            yield from block_rows(block, at)
+        yield from block_rows(content, at)
         yield _row("stop", at, str(parsed.get("stopReason")))
         yield from _metadata_rows(parsed, at)
     else:
@@ -100,7 +101,7 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
 
 
 class _Stream:
-    """The rows of a stream. The row of a block is yielded when the block ends."""
+    """Makes the rows of a stream, line by line. The row of a block is complete when the block ends."""
 
     def __init__(self) -> None:
         self._label = ""
@@ -129,14 +130,14 @@ class _Stream:
             yield from _metadata_rows(members, at)
         elif name == "messageStop":
             more = {key: value for key, value in members.items() if key != "stopReason"}
-            yield _row("stop", at, str(members.get("stopReason")) + (f" {_json(more)}" if more else ""))
+            yield _row("stop", at, str(members.get("stopReason")) + (f" {json_line(more)}" if more else ""))
         elif is_exception(name):
-            yield _row("exception", at, f"{members.get('code', name)}: {members.get('message', _json(members))}")
+            yield _row("exception", at, f"{members.get('code', name)}: {members.get('message', json_line(members))}")
         elif not name:
             data = base64.b64decode(line.get("bytes") or line.get("frame") or "")
             yield _row("bytes", at, f"{len(data)} bytes that are no event")
         elif name not in ("messageStart", "contentBlockStop"):
-            yield _row(name, at, _json(members))
+            yield _row(name, at, json_line(members))
 
     def closed(self) -> Iterator[TimelineRow]:
         """Close the open block and yield its row; yield nothing if no block is open."""
@@ -149,31 +150,35 @@ class _Stream:
             yield TimelineRow(label, tuple(pieces))
 
 
-def block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[TimelineRow]:
-    """The rows of a complete content block; `label` is the label for plain text, and `at` its time in milliseconds."""
-    match block:
-        case {"text": str(text)}:
-            yield _row(label, at, text)
-        case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
-            yield _row("reasoning", at, text + _SIGNED * ("signature" in more))
-        case {"reasoningContent": {"redactedContent": str(data)}}:
-            yield _row("reasoning", at, _redacted(data))
-        case {"toolUse": use} if is_object(use):
-            yield _tool_use(use, use.get("input"), at)
-        case {"toolResult": result} if is_object(result):
-            status = f" ({result['status']})" if "status" in result else ""
-            yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {_texts(result.get('content'))}")
-        case {"citationsContent": cited} if is_object(cited):
-            yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
-            yield _row(label, at, _texts(cited.get("content"), ""))
-        case _:
-            yield from (_row(name, at, _json(value)) for name, value in block.items())
+def block_rows(content: object, at: int | None, label: str = "text") -> Iterator[TimelineRow]:
+    """Yield the rows of complete content blocks. Rows of plain text have the label `label`.
+
+    `at` is the time of the blocks in milliseconds after the request; None for blocks of the request.
+    """
+    for block in objects_of(content):
+        match block:
+            case {"text": str(text)}:
+                yield _row(label, at, text)
+            case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
+                yield _row("reasoning", at, text + _SIGNED * ("signature" in more))
+            case {"reasoningContent": {"redactedContent": str(data)}}:
+                yield _row("reasoning", at, _redacted(data))
+            case {"toolUse": use} if is_object(use):
+                yield _tool_use(use, use.get("input"), at)
+            case {"toolResult": result} if is_object(result):
+                status = f" ({result['status']})" if "status" in result else ""
+                yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {_texts(result.get('content'))}")
+            case {"citationsContent": cited} if is_object(cited):
+                yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
+                yield _row(label, at, _texts(cited.get("content"), ""))
+            case _:
+                yield from (_row(name, at, json_line(value)) for name, value in block.items())
 
 
 def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> TimelineRow:
-    text = _json(given)
+    text = json_line(given)
     if len(text) > _ONE_LINE:
-        text = "\n" + json.dumps(given, ensure_ascii=False, indent=2)
+        text = f"\n{json_text(given)}"
     return _row("tool_use", at, f"{use.get('name')} {text}\n{use.get('toolUseId')}")
 
 
@@ -184,14 +189,12 @@ def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]
             for assessment in objects_of([found] if is_object(found) else found):
                 said = ", ".join(_verdicts(assessment)) or "nothing done"
                 yield _row("guardrail", at, f"{name}, {side.removesuffix('s').removesuffix('Assessment')}: {said}")
-    reason = member_of(members, "trace", "guardrail", "actionReason")
-    if reason is not None:
-        yield _row("guardrail", at, str(reason))
-    router = member_of(members, "trace", "promptRouter", "invokedModelId")
-    if router is not None:
-        yield _row("router", at, str(router))
-    usage, latency = members.get("usage"), member_of(members, "metrics", "latencyMs")
-    counts = [f"{usage[key]} {called}" for key, called in _COUNTED.items() if key in usage] if is_object(usage) else []
+    for label, *path in ("guardrail", "guardrail", "actionReason"), ("router", "promptRouter", "invokedModelId"):
+        value = member_of(members, "trace", *path)
+        if value is not None:
+            yield _row(label, at, str(value))
+    usage, latency = object_of(members.get("usage")), member_of(members, "metrics", "latencyMs")
+    counts = [f"{usage[key]} {called}" for key, called in _COUNTED.items() if key in usage]
     if latency is not None:
         counts.append(f"latency {latency} ms")
     if counts:
@@ -207,9 +210,8 @@ def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cited(citation: Mapping[str, Any]) -> str:
-    title, where, source = citation.get("title"), citation.get("location"), _texts(citation.get("sourceContent"))
-    parts = (str(title) if title is not None else "", _json(where) if where else "", _json(source) if source else "")
-    return " ".join(filter(None, parts))
+    others = filter(None, (citation.get("location"), _texts(citation.get("sourceContent"))))
+    return " ".join(str(each) for each in (citation.get("title"), *map(json_line, others)) if each)
 
 
 def _redacted(data: str) -> str:
@@ -217,9 +219,9 @@ def _redacted(data: str) -> str:
 
 
 def _texts(blocks: object, between: str = " ") -> str:
-    """Return the texts of blocks, joined; a block without a text is written as JSON."""
+    """Return the joined texts of content blocks. A block without a text is included as JSON."""
     texts = ((each.get("text"), each.get("json", each)) for each in objects_of(blocks))
-    return between.join(text if isinstance(text, str) else _json(other) for text, other in texts)
+    return between.join(text if isinstance(text, str) else json_line(other) for text, other in texts)
 
 
 def _delta(delta: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -248,7 +250,3 @@ _LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
 
 def _row(label: str, at: int | None, text: str) -> TimelineRow:
     return TimelineRow(label, (Piece(at, text),))
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_object
+from converse_harness.json_values import is_object, parsed_json
 
 FORMAT: Final = "converse-use"
 """The value of `format`, the first member of the file."""
@@ -39,10 +39,7 @@ def write_use(path: Path, use: Use) -> None:
 
 def read_use(path: Path) -> Use:
     """Read the result of a run. Raises OSError, and DamagedData for a file with other content."""
-    try:
-        values: Any = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        values = None
+    values = parsed_json(path.read_bytes())
     if not is_object(values) or values.pop("format", None) != FORMAT or values.keys() != set(Use._fields):
         raise DamagedData(f"{path} is not what `pytest --converse-used={path}` writes. Write it again.")
     root, folder = Path(values.pop("root")), Path(values.pop("folder"))

@@ -1,4 +1,4 @@
-"""Recorded exchanges as a page shows them."""
+"""Make views of recorded exchanges, which pages of HTML show."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, mask_value, plain
 
 _MOST: Final = 20_000
-"""Of a body that is no JSON, at most this number of characters is shown."""
+"""The maximum number of bytes of a body that are shown if the body is not JSON."""
 
 
 def views_of_exchanges(exchanges: Iterable[RecordedExchange]) -> Iterator[CallView]:
     """Yield the view of each exchange. Secrets are masked, also in a file that a person has written.
 
-    A recording has the times of an answer since its own request. On the time line, each call begins where the one
+    A recording does not contain the times of its requests. In the views, each call begins when the answer to the call
     before it has ended.
     """
     clean = MessageMemory(partial(mask_value, own=own_secrets()))
@@ -41,10 +41,9 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
     head, call, end = exchange.head, exchange.call, exchange.end
     status = int(head.get("status", 0))
     events = changed_events([plain(_event_of(line)) for line in exchange.events], clean)
-    ats = [float(line["t"]) for line in exchange.events]
     ended = "" if end is None else str(end["end"])
     summary, response = _meaning_of(exchange)
-    outcome = "complete" if not ended else ended if ended == "closed by client" else "cut"
+    outcome = {"": "complete", "closed by client": ended}.get(ended, "cut")
     broken = f"  ({ended})" if ended else ""
     return CallView(
         number=int(call["call"]),
@@ -57,7 +56,7 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
         status=status,
         outline=clean.text(f"{status or 'no HTTP answer'}  {summary}".rstrip() + broken),
         outcome=outcome,
-        events=tuple(zip(ats, events, strict=True)),
+        events=tuple((float(line["t"]), event) for line, event in zip(exchange.events, events, strict=True)),
         answer=clean(_answer(head) if response is None else in_aws_form(response)),
         faults=tuple(map(clean.text, exchange.faults)),
         line=f"line {exchange.at} of the recording",
@@ -66,23 +65,23 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
 
 
 def _meaning_of(exchange: RecordedExchange) -> tuple[str, Response | None]:
-    """Return the answer in one line, and the whole of a stream; without both where it has no meaning."""
+    """Return a summary of the answer in one line, and the response of a stream whose events form one; otherwise None.
+
+    If the answer cannot be interpreted, the summary is the name of the error, or empty.
+    """
     summary = str(exchange.head.get("type", ""))
     with suppress(ConverseHarnessError):
         reply = reply_of(exchange)
         summary = reply.summary
-        response = assemble(reply.events()) if exchange.events else None
-        if response is not None:
-            summary = " + ".join(map(summarize_block, response.message["content"]))
-        return summary, response
+        if exchange.events:
+            response = assemble(reply.events())
+            return " + ".join(map(summarize_block, response.message["content"])), response
     return summary, None
 
 
 def _event_of(line: Line) -> Any:
     found = event_of(line)
-    if found is None:
-        return {name: line[name] for name in ("bytes", "frame") if name in line}
-    return {found[0]: found[1]}
+    return {name: line[name] for name in ("bytes", "frame") if name in line} if found is None else dict([found])
 
 
 def _request(call: Line, clean: MessageMemory) -> Any:

@@ -85,8 +85,8 @@ _ABANDONED: Final = 60.0
 
 
 def _remove_abandoned(folder: Path, before: float) -> None:
-    """Remove partial files last modified before `before`, by the file system's clock: their writers were killed."""
-    # Files that another writer removes at the same time, or that nobody may remove, do no harm.
+    """Remove partial files that were last modified before `before`, in seconds of the file system's clock."""
+    # An error does no harm: another writer may remove the file at the same time, or nobody may remove it.
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -112,10 +112,9 @@ def store(path: Path, lines: Sequence[Line]) -> str:
             write(place, data)
         write(path, text)
     except BaseException:
-        for place in new:  # clean up as far as possible: the original error is more informative
-            with suppress(OSError):
-                place.unlink()
-            with suppress(OSError):
+        for place in new:
+            with suppress(OSError):  # the original error is more informative
+                place.unlink(missing_ok=True)
                 place.parent.rmdir()
         raise
     return text
@@ -146,7 +145,7 @@ else:
 
     @contextmanager
     def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock this folder against other processes and threads. The system removes the lock if the process ends.
+        """Lock a folder against other processes and threads. The system removes the lock if the process ends.
 
         The lock is on the folder itself: no lock file is left behind, and no locked file is ever removed.
         """
@@ -230,9 +229,7 @@ class SessionWriter:
 
         An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
-        lines = [header()]
-        for exchange in self.before:
-            lines += exchange.lines()
+        lines = [header(), *(line for exchange in self.before for line in exchange.lines())]
         kept = len(lines)
         for number, captured in enumerate(self.answered, len(self.before) + 1):
             lines += exchange_lines(captured, number)
@@ -271,7 +268,7 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """Return the lines to write to a file. Lines from before the first save replace equivalent new lines."""
+        """Return the lines to write to a file. Lines of the file before the first save replace equivalent new lines."""
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -289,9 +286,9 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """Return a copy of `safe` in which the masks have the line numbers of the written file.
+    """Return a copy of `safe` with the line numbers of the written file, whose text is `text`.
 
-    `text` is the text of this file, which has additional lines for parts.
+    The written file has additional lines for parts, so the numbers are higher than those of the lines in `safe`.
     """
     if not safe.masked:
         return safe
