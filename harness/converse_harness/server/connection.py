@@ -49,16 +49,11 @@ def _on_its_way(number: int) -> int:
     return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
-class Connection(asyncio.BufferedProtocol):
-    """Reads requests from one client, gets their answers from the mounts, and delivers these answers.
-
-    `buffer` receives the bytes of all connections of the event loop, one after the other: asyncio would otherwise
-    allocate 256 KiB for each read, which takes longer than the read.
-    """
+class Connection(asyncio.Protocol):
+    """Reads requests from one client, gets their answers from the mounts, and delivers these answers."""
 
     def __init__(
         self,
-        buffer: memoryview,
         loop: asyncio.AbstractEventLoop,
         mounts: Mounts,
         limits: Limits,
@@ -67,7 +62,6 @@ class Connection(asyncio.BufferedProtocol):
     ) -> None:
         self.loop = loop
         self.writable = True
-        self._buffer = buffer
         self.http: Http1 | Http2
         self._chosen = False
         self._first = b""
@@ -100,16 +94,11 @@ class Connection(asyncio.BufferedProtocol):
         self._heard = self.loop.time()
         self._watch()
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Called before a read: return the memory for the bytes."""
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Called when bytes have arrived, which are in the buffer."""
+    def data_received(self, data: bytes) -> None:
+        """Called when bytes have arrived."""
         if self._draining:
             return  # discard input until `_watch` closes the connection
         self._heard = self.loop.time()
-        data = bytes(self._buffer[:nbytes])
         if not self._chosen:
             data = self._first = self._first + data
             if PREFACE.startswith(data) and len(data) < len(PREFACE):

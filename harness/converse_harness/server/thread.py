@@ -35,8 +35,6 @@ _NOT_LOOPBACK: Final = (
 )
 _NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
 _LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
-_READ: Final = 262_144
-"""Maximum number of bytes that are read from a socket at once."""
 _FAREWELL: Final = 1.0
 """Timeout in seconds: how long `stop` waits for running script functions, and how long `cut` waits for resets."""
 
@@ -139,10 +137,8 @@ class ServerThread:
             raise
 
     def _run(self, bound: socket.socket, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
-        buffer = memoryview(bytearray(_READ))
-
         def connected() -> Connection:
-            return Connection(buffer, loop, self._mounts, self._limits, self.connections, self._in_thread)
+            return Connection(loop, self._mounts, self._limits, self.connections, self._in_thread)
 
         try:
             asyncio.set_event_loop(loop)
