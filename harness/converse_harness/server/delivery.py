@@ -203,6 +203,8 @@ class SocketDelivery:
             if isinstance(chunk, list):
                 self._batch += cast("Http1", link.http).frames(chunk)
                 self._taken.times.extend(repeat(link.loop.time(), len(chunk)))
+                if len(chunk) == 1:  # the first event of a new reply: send it before the other events are encoded
+                    link.flush()
                 self._advance()
                 continue
             room = link.http.room(self.stream)

@@ -102,8 +102,8 @@ class Http1:
         assert self._head is not None  # h11 returns the Request before EndOfMessage
         head, self._head = self._head, None
         body, self._body, self._chunks = bytes(self._body), bytearray(), 0
-        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers.raw_items())
-        if any(name.lower() == "connection" and "close" in value.lower() for name, value in headers):
+        headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers.raw_items()])
+        if any("close" in value.lower() for name, value in headers if name.lower() == "connection"):
             self._last = True
         self._answering = True
         self._stream += 1
