@@ -195,10 +195,6 @@ def _is_type(value: Any) -> bool:
     return value in _TYPES if _is_string(value) else _are_names(value) and bool(value) and set(value) <= set(_TYPES)
 
 
-def _dependencies(value: Any) -> bool:
-    return is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
-
-
 _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(["$comment", "$dynamicRef", "$ref", "$schema", "$recursiveRef", "contentEncoding"], _is_string),
     **dict.fromkeys(["contentMediaType", "description", "format", "pattern", "title"], _is_string),
@@ -212,7 +208,9 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(["$anchor", "$dynamicAnchor", "$recursiveAnchor"], lambda value: _fits(_ANCHOR, value)),
     "$id": lambda value: _fits(_ID, value),
     "$vocabulary": lambda value: is_object(value) and all(map(_is_flag, value.values())),
-    "dependencies": _dependencies,
+    "dependencies": lambda value: (
+        is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
+    ),
     "dependentRequired": lambda value: is_object(value) and all(map(_are_names, value.values())),
     "multipleOf": lambda value: is_number(value) and value > 0,
     "required": _are_names,
