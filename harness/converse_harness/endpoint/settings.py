@@ -34,6 +34,10 @@ def _or_none(test: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or test(value)
 
 
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def _is_models(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
@@ -49,9 +53,7 @@ ALLOWED: Final[Mapping[str, Allowed]] = {
     "seed": Allowed(_whole(), "it is a whole number."),
     "unused": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
     "unexpected": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "sleeps": Allowed(
-        lambda value: isinstance(value, bool), "it is True or False.", "it is true or false.", "it is yes or no."
-    ),
+    "sleeps": Allowed(_is_bool, "it is True or False.", "it is true or false.", "it is yes or no."),
     "rules": Allowed(_one_of(*LEVELS), f"one of {_listed(LEVELS)}."),
     "history": Allowed(_one_of(*HISTORY_LEVELS), f"one of {_listed(HISTORY_LEVELS)}."),
     "keep_calls": Allowed(
