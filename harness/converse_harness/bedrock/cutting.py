@@ -50,7 +50,7 @@ def text_runs(text: str, family: Family) -> Iterator[list[str]]:
 
 
 def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a reasoning text into deltas as lazily as `text_runs`, with the family's lengths for reasoning."""
+    """Cut a reasoning text lazily, with the family's lengths for reasoning and without an empty first delta."""
     return _runs(text, family.text if family.reasoning is None else family.reasoning)
 
 
@@ -115,7 +115,7 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
 
 
 def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
-    """Join tokens into pieces, so that the pieces' lengths are as close as possible to `lengths`.
+    """Join the tokens in `runs` into pieces whose lengths are as close as possible to `lengths`.
 
     After the last of the `lengths`, the first one is used again.
     """
