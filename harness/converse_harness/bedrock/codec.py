@@ -56,9 +56,9 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
 
 
 class _Readers(ShapeWalk[Reader]):
-    """Maps the name of each shape to its reader, a function that checks parsed JSON and returns it without nulls.
+    """Maps the name of each shape to its reader, a function that checks a parsed JSON value and returns it.
 
-    `blob` is the reader of blobs.
+    `blob` is the reader of blobs. The readers of structures leave out members that are null.
     """
 
     def __init__(self, blob: Reader) -> None:

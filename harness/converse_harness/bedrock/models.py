@@ -201,11 +201,11 @@ MODELS: Final = (
 Sources:
 
 * In general: AWS's model cards, model lifecycle page and prompt caching page, as of autumn 2026.
-* `caching`: for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova an earlier version of the prompt caching page; for Nova 2 Lite
-  its model card. Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
+* `caching`: an earlier version of the prompt caching page (Claude 3.5 Haiku, Opus 4, Opus 4.1 and Nova), and the model
+  card (Nova 2 Lite). Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
   cache writes of 1,322 tokens are recorded. docs/cache.md describes the other facts about caches.
-* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. In recordings, requests with tools were billed for
-  more tokens than their texts have: 280 to 520 more for Claude, 350 to 560 for Nova, 860 for Nova 2 Lite.
+* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. For recorded requests with tools, the service
+  counted more tokens than their texts have: 280 to 520 more for Claude, 350 to 560 for Nova, 860 for Nova 2 Lite.
 * `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916, 2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss
   20B a trial in public source code (2026); for other Claude models the limit of Anthropic's own API
   (Effect-TS/effect#7129, 2026-08-07).

@@ -15,7 +15,9 @@ _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 
 
 def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
-    """Make a Finder that yields `path` if the request's thinking has one of `types` and `breaks(request)` is true."""
+    """Make a Finder that yields `path` if the type of the request's thinking is in `types` and `breaks(request)` is
+    true.
+    """
     return in_request(
         path, lambda asked: asked.thinking.get("type") in types and breaks(asked), "additionalModelRequestFields"
     )
@@ -27,7 +29,7 @@ def has_a_forced_tool(asked: RuleRequest) -> bool:
 
 
 def has_a_temperature(asked: RuleRequest) -> bool:
-    """Whether the request sets a temperature; the result is false for a temperature of 1 with adaptive thinking."""
+    """Whether the request sets a temperature. A temperature of 1 with adaptive thinking does not count."""
     temperature = asked.inference.get("temperature")
     return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 
