@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 
 class SeenIn(NamedTuple):
-    """The repository and path of a public file that shows a deviation of AWS from AWS's API model."""
+    """A file in a public repository that shows a deviation from AWS's API model."""
 
     repository: str
     path: str

@@ -51,7 +51,9 @@ class Checks(ShapeWalk[Check]):
         return _structure(shape.name, inner, required, union=is_union(shape))
 
     def more_members(self, shape: Shape) -> Mapping[str, Check]:
-        """Return, by name, the checks of the members for which `beyond` has an ExtraMember or ExtraValue row."""
+        """Return, by name, the checks of the members of `shape` for which `beyond` has an ExtraMember or ExtraValue
+        row.
+        """
         found: dict[str, Check] = {}
         for row in self._beyond:
             if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:

@@ -1,8 +1,8 @@
 """Two tables: the way in which each model family cuts an answer into deltas, and the known error messages.
 
 Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
-OpenAI); docs/fidelity.md compares the deltas with 67 of these streams. A family without a recorded tool stream sends a
-tool input as one delta. The functions that cut are in `cutting.py`.
+OpenAI). docs/fidelity.md compares the harness's deltas with 67 of these streams. A family without a recorded tool
+stream sends a tool input as one delta. The functions that cut are in `cutting.py`.
 """
 
 from __future__ import annotations

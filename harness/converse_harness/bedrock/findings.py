@@ -1,7 +1,7 @@
-"""Violations of AWS's model: a violation's text names the value, the allowed values, and the shape with the rule.
+"""Violations of AWS's API model. A violation's text names the value, the allowed values, and the shape with the rule.
 
 In a message, the text follows the path of the value: `content[0]` + `has two members, ...`. This module also defines
-which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's model.
+which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's API model.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
 are not listed, because `re.compile` rejects them."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
-# A whole character class is one atom; an unclosed `[` is an atom of its own.
+# Matches one atom of a regular expression: an escape, a whole character class, or any other single character.
 _ATOMS: Final = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 

@@ -226,7 +226,7 @@ def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[s
 def measured(
     assessment: Mapping[str, Any], side: str, characters: int, usage: Mapping[str, int], details: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return a copy of the assessment with added metrics of one side and added `details` of the guardrail.
+    """Return a copy of the assessment to which the metrics of one side and the `details` of the guardrail are added.
 
     Metrics and details that the assessment already contains are kept.
     """
@@ -277,8 +277,9 @@ def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping
 
 
 def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the assessment with `details` in place of guardrail details with the placeholder id, otherwise
-    unchanged.
+    """Return the assessment with its guardrail details replaced by `details`.
+
+    If its guardrail details do not have the placeholder id, the assessment is returned unchanged.
     """
     applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
     if applied.get("guardrailId") != UNNAMED_GUARDRAIL:

@@ -1,8 +1,8 @@
 """The table of Bedrock's models. The request rules, the chunking, the usage and the prompt cache read this table.
 
 `standing` finds the row of a model id. If an id is not in the table but belongs to a known line of models, such as
-Claude Opus, `standing` returns the row of the newest older model of this line. Messages about the id then mention this.
-To all other unknown ids, only the rules for all models apply.
+Claude Opus, `standing` returns the row of the closest earlier model of this line. Messages about the id then mention
+this. To all other unknown ids, only the rules for all models apply.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Model:
     related models, after the maker's name; `version` orders the models of one line. `since` is the day of the model's
     release on Bedrock, from AWS's page or from the model id; empty if unknown. `most_tokens` is the largest accepted
     `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message. `converses`:
-    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the name of the chunking
-    family; if it is empty, the usual family of the maker applies.
+    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the name of the family that
+    describes how the model's answers are cut into deltas; if it is empty, the usual family of the maker applies.
     """
 
     ids: str
@@ -231,7 +231,7 @@ _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us
 
 
 def bare(model_id: str) -> str:
-    """Return a model id without the rest of its ARN and without the region prefix of an inference profile.
+    """Remove, from a model id, the rest of its ARN and the region prefix of an inference profile.
 
     >>> bare("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0")
     'amazon.nova-lite-v1:0'
@@ -285,8 +285,7 @@ _OPEN: Final = frozenset({"claude"})
 
 
 def _last_before(name: str) -> Model | None:
-    """Return the row of the newest model in the line of the id `name` whose version is not higher than the id's
-    version.
+    """Return the row of the newest model that has the line of the model id `name` and at most its version.
 
     Return None if there is no such row, or if the id has no known line or no version.
     """

@@ -94,12 +94,12 @@ def service(name: str = SERVICE) -> Any:
 
 
 def has_shape(name: str) -> bool:
-    """Whether the installed botocore's model has this shape."""
+    """Whether AWS's API model in the installed botocore has this shape."""
     return name in service().shape_names
 
 
 def has_member(shape_name: str, member_name: str) -> bool:
-    """Whether the installed botocore's model has this structure with this member."""
+    """Whether AWS's API model in the installed botocore has this structure with this member."""
     return has_shape(shape_name) and member_name in _members(shape_name)
 
 
@@ -200,7 +200,7 @@ def _services() -> Iterator[str]:
 
 @cache
 def enum(shape_name: str) -> tuple[str, ...]:
-    """Return the values of an enum; empty for another string shape. Raises NotInModel for an unknown shape.
+    """Return the values of an enum; the result is empty for any other shape. Raises NotInModel for an unknown shape.
 
     >>> enum("ConversationRole")[:2]
     ('user', 'assistant')
@@ -260,7 +260,7 @@ def stream_shape(member_name: str) -> str:
 
 
 def is_document(shape: Shape) -> bool:
-    """Whether a shape is free-form JSON. In botocore such a shape is a structure without members."""
+    """Whether a shape is free-form JSON, which botocore represents as a structure without members."""
     return shape.type_name == "structure" and bool(shape.metadata.get("document"))
 
 

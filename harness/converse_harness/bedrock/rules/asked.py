@@ -58,7 +58,7 @@ class RuleRequest:
 
     @property
     def shape(self) -> str:
-        """The name of the operation's input shape in AWS's model."""
+        """The name of the operation's input shape in AWS's API model."""
         return str(bedrock.operation(self.operation).input_shape.name)
 
     @cached_property
@@ -69,7 +69,9 @@ class RuleRequest:
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """The messages, with blobs as base64. For some models, consecutive messages of one role are merged."""
+        """The request's messages, with blobs as base64. For some models, consecutive messages of one role are
+        merged.
+        """
         found: Sequence[Message] = self.body.get("messages", ())
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]

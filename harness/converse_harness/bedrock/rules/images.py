@@ -33,8 +33,8 @@ _HEAD: Final = 4096
 def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
     """Make a Finder that yields the images whose bytes do not have the format that the request declares.
 
-    `kind_of` returns the name of an image's format, as the error message contains it, from the image's first bytes. If
-    `kind_of` returns None, the image does not break the rule.
+    `kind_of` takes the first bytes of an image. It returns the name of their format, as the error message contains it,
+    or None if the image does not break the rule.
     """
 
     @needs("image")

@@ -1,4 +1,4 @@
-"""Rules about the schemas of tools and about the schema of structured output, of the gateway and of the models."""
+"""Rules of the gateway and of models about the schemas of tools and about the schema of structured output."""
 
 from __future__ import annotations
 

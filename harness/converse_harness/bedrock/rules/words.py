@@ -134,7 +134,9 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Whether a constraint's sentence comes after those of the other constraints; true for a minimum length."""
+    """Whether the service puts the text of a constraint after the texts of all others, as it does for a minimum
+    length.
+    """
     return text.startswith("Member must have length greater")
 
 
@@ -196,7 +198,7 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""Maps the name of a union to its members as the service's message lists them, which was observed.
+"""Maps the name of a union to the list of its members in an observed message of the service.
 
 For any other union, the message lists the members in AWS's API model.
 """
@@ -243,7 +245,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find unions that have none of their members in AWS's API model."""
+    """Find unions without any member that AWS's API model contains."""
     for steps, shape in _unset_unions(asked):
         yield _about_union(steps, shape)
 
@@ -255,7 +257,7 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
 
 @needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find unions that have several of their members in AWS's API model."""
+    """Find unions with several members that AWS's API model contains."""
     for each in _violations(asked):
         if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
             yield _about_union(each.steps, each.shape)
@@ -271,7 +273,7 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """Return the member names of the violating structure that are in AWS's API model."""
+    """Return the names of the violating structure's members, without those that AWS's API model lacks."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
