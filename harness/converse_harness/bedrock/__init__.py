@@ -1,7 +1,7 @@
 """Facts about Bedrock: AWS's API model in botocore, request rules, model families, guardrails, citations.
 
-This module exports the functions for AWS's API model: `service.py` reads the API model, `beyond.py` lists the
-deviations of recorded answers from it, `checks.py` checks a value against a shape, and `codec.py` converts values to
+This module exports the functions for AWS's API model. `service.py` reads the API model, and `beyond.py` lists the
+deviations of recorded answers from it. `checks.py` checks a value against a shape, and `codec.py` converts values to
 JSON and back.
 """
 

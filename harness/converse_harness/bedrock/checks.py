@@ -2,8 +2,7 @@
 value.
 
 A violation's path is relative to the checked value. Therefore the function of a structure, list or map adds a member's
-key or index in front of the paths of the member's violations. No path is built for a valid value, so that the check is
-fast.
+key or index in front of the paths of the member's violations. For a valid value no path is built, for speed.
 """
 
 from __future__ import annotations
@@ -51,9 +50,7 @@ class Checks(ShapeWalk[Check]):
         return _structure(shape.name, inner, required, union=is_union(shape))
 
     def more_members(self, shape: Shape) -> Mapping[str, Check]:
-        """Return, by name, the checks of the members of `shape` for which `beyond` has an ExtraMember or ExtraValue
-        row.
-        """
+        """Return, by name, the checks of those members for which `beyond` has an ExtraMember or ExtraValue row."""
         found: dict[str, Check] = {}
         for row in self._beyond:
             if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:

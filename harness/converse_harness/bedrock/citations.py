@@ -116,10 +116,10 @@ def citing(
     `index` is the block's position among the documents, or among the search results, of the request.
 
     The passage is the first occurrence of `quote`, or an int or a range in the unit of the source. This unit is
-    `characters` for a plain text (also as bytes of a txt, md, csv or html file), `chunks` for a document with
-    `content`, `blocks` for a search result, and `pages` for all other documents. Pages are numbered from 1, other units
-    from 0. Without a quote and a unit, the whole source is cited. The text of pages is not read: a citation of pages
-    contains `quote` as its text, or no text.
+    `characters` for a plain text (also as bytes of a txt, md, csv or html file), and `blocks` for a search result. It
+    is `chunks` for a document with `content`, and `pages` for all other documents. Pages are numbered from 1, other
+    units from 0. Without a quote and a unit, the whole source is cited. The text of pages is not read: a citation of
+    pages contains `quote` as its text, or no text.
 
     Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the
     document, for a unit that the source does not have, and for a kind of location that the installed botocore lacks.

@@ -43,9 +43,7 @@ def cut_text(text: str, family: Family) -> list[str]:
 
 
 def text_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a text like `cut_text`, but lazily: the deltas are yielded in lists, each of which is cut when it is
-    needed.
-    """
+    """Cut a text like `cut_text`, but lazily: yield the deltas in lists, each of which is cut when it is needed."""
     if family.opens_empty and text:
         yield [""]
     yield from _runs(text, family.text)

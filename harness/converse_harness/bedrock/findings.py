@@ -132,7 +132,7 @@ def lacking(shape: str, member: str, required: Sequence[str]) -> Violation:
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
-    """Make the violation for an unknown member. The text states botocore's version, as AWS adds members over time."""
+    """Make the violation for an unknown member. The text states botocore's version, as AWS extends structures."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
@@ -140,9 +140,7 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Violation:
-    """Make the violation for a string outside the enum. The text states botocore's version, as AWS adds values over
-    time.
-    """
+    """Make the violation for a string outside the enum. The text states botocore's version, as AWS extends enums."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
     return Violation(FindingKind.ENUM, shape, text, tuple(enum))
 

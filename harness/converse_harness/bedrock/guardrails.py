@@ -139,9 +139,7 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str) -> list[str]:
-    """Return the names of the policies that can take `action`; policies that the installed botocore lacks are left
-    out.
-    """
+    """Return the names of the policies that can take `action`, without those that the installed botocore lacks."""
     known = {name: each for name, each in POLICIES.items() if bedrock.has_member("GuardrailAssessment", each.member)}
     return [name for name, policy in known.items() if action in actions(policy)]
 

@@ -1,7 +1,6 @@
 """AWS's API model of Bedrock Runtime (the service description in botocore), loaded at first use.
 
-If the installed botocore lacks a requested name, the functions raise NotInModel; the message contains botocore's
-version.
+If the installed botocore lacks a requested name, the functions raise NotInModel, which states botocore's version.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error in AWS's API model: the name of its shape, its HTTP status, the side at fault, the members of its
+    """An error in AWS's API model: its shape's name, its HTTP status, the side at fault, and the members of its
     body.
     """
 
@@ -191,8 +190,7 @@ def method_of(operation_name: str) -> str:
 def _services() -> Iterator[str]:
     """Yield the names of the Bedrock services.
 
-    The first two names are known without a search. The search of botocore's data for the others takes some
-    milliseconds.
+    The first two names are known. For the other names, botocore's data is searched, which takes some milliseconds.
     """
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))

@@ -1,6 +1,4 @@
-"""A base class that visits the shapes of AWS's API model and makes one function per shape, such as a check or an
-encoder.
-"""
+"""A base class that visits the shapes of AWS's API model and makes a function (such as a check) for each shape."""
 
 from __future__ import annotations
 

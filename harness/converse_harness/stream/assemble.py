@@ -53,9 +53,9 @@ class Response:
 def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     """Assemble the events of a complete ConverseStream into a Response.
 
-    Raises StreamOrderError for an order that ConverseStream never sends, for a stream that ends with an exception
-    frame, for a tool input that is not JSON, and for a member that is missing or has another type than in AWS's API
-    model.
+    Raises StreamOrderError for an order that ConverseStream never sends, and for a stream that ends with an exception
+    frame. The same error is raised for a tool input that is not JSON, and for a member that is missing or has a wrong
+    type.
 
     >>> from converse_harness import chunk
     >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message

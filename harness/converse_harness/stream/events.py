@@ -33,7 +33,7 @@ is the length of its padding."""
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     """Encode an AWS event dict as a frame. `padding` is the length of the member `p`; exception frames have no `p`.
 
-    Any event with one key is encoded, even if AWS's API model lacks the key: a key that ends in `Exception` becomes an
+    Any event with one key is encoded, even if AWS's API model lacks the key. A key that ends in `Exception` becomes an
     exception frame, `:error` an unmodelled error frame, and every other key an event frame.
 
     >>> len(encode_event({"messageStart": {"role": "assistant"}}, padding=30))

@@ -16,9 +16,9 @@ The code below follows four rules:
    as the first frame; in other places the source is AWS's API model). Blocks are numbered from 0 without gaps and never
    interleave, so `StreamOrder` counts them.
 3. The table describes the streams that Bedrock sends, not those that a client should accept. Source: 107 recorded
-   streams. In them a block of text, reasoning or citations has no contentBlockStart and at least one delta; a block
-   that has a start may have no delta; a citation comes before the text that it supports; a signature ends its
-   reasoning; metadata is last.
+   streams. In them, a block of text, reasoning or citations has no contentBlockStart and at least one delta. A block
+   that has a start may have no delta. A citation comes before the text that it supports, a signature ends its
+   reasoning, and metadata is last.
 4. The table does not check values. Other code checks whether a stop reason fits, or whether a tool input is JSON.
 
 To add an event or a kind of block: add its row and run the tests. The test that then fails shows the new diagram

@@ -69,9 +69,7 @@ class RuleRequest:
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """The request's messages, with blobs as base64. For some models, consecutive messages of one role are
-        merged.
-        """
+        """The request's messages, with base64 blobs. For some models, consecutive messages of one role are merged."""
         found: Sequence[Message] = self.body.get("messages", ())
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]
@@ -141,9 +139,7 @@ class RuleRequest:
 
     @cached_property
     def _blocks(self) -> Mapping[str, Sequence[Block]]:
-        """All content blocks of the messages, by kind. They are collected once, because most rules are about rare
-        kinds.
-        """
+        """All content blocks of the messages, by kind; collected once, because most rules are about rare kinds."""
         found: dict[str, list[Block]] = {}
         for n, message in enumerate(self.messages):
             for m, block in enumerate(message.get("content", ())):
@@ -229,9 +225,7 @@ def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> F
 
 
 def any_block(*kinds: str, role: str = "") -> Finder:
-    """Make a Finder that yields all content blocks of the given `kinds`; with `role`, only in messages with this
-    role.
-    """
+    """Make a Finder that yields each content block of the given `kinds`; with `role`, only in messages of this role."""
     return in_places(*kinds, breaks=lambda asked, n, _: role in ("", asked.messages[n].get("role")))
 
 

@@ -31,9 +31,7 @@ def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Return the messages of the user and the assistant with their indexes; messages with the role system are
-    skipped.
-    """
+    """Return the messages of user and assistant with their indexes; messages with the role system are skipped."""
     return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 

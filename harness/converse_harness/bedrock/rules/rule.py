@@ -1,6 +1,4 @@
-"""The class Rule: which requests Bedrock refuses, for which models and with which message, and the evidence for
-this.
-"""
+"""The class Rule: which requests Bedrock refuses, for which models, with which message, and the evidence."""
 
 from __future__ import annotations
 

@@ -15,9 +15,7 @@ _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 
 
 def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
-    """Make a Finder that yields `path` if the type of the request's thinking is in `types` and `breaks(request)` is
-    true.
-    """
+    """Make a Finder that yields `path` if the request's thinking has one of `types` and `breaks(request)` is true."""
     return in_request(
         path, lambda asked: asked.thinking.get("type") in types and breaks(asked), "additionalModelRequestFields"
     )

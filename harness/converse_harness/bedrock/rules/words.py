@@ -134,9 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Whether the service puts the text of a constraint after the texts of all others, as it does for a minimum
-    length.
-    """
+    """Whether the service puts a constraint's text after all other texts, as it does for a minimum length."""
     return text.startswith("Member must have length greater")
 
 
@@ -279,9 +277,7 @@ def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
 
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
-    """Return the body's violations of AWS's API model; violations of members that are sent in the URL path are left
-    out.
-    """
+    """Return the body's violations of AWS's API model, without violations of members that are sent in the URL path."""
     in_path = labels(asked.operation)
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 
