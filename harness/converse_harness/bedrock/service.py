@@ -63,9 +63,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error in AWS's API model: its shape's name, its HTTP status, the side at fault, and the members of its
-    body.
-    """
+    """An error in AWS's API model: its name, its HTTP status, the side at fault, and the members of its body."""
 
     name: str
     status: int
