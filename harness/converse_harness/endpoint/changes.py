@@ -23,7 +23,7 @@ HistoryChangeKind = Literal[
 
 
 class HistoryChangeWords(NamedTuple):
-    """The texts for one kind of change: its meaning, and the words after "call 2", for example, in a message."""
+    """The texts for one kind of change: its meaning, and the rest of a sentence that begins with the call's number."""
 
     means: str
     words: str
