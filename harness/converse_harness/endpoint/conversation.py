@@ -78,9 +78,7 @@ class Conversation:
         self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
 
     def parent(self, call: Call) -> Call | None:
-        """Return the call whose answer is the last of this fake's answers in a request's messages;
-
-        None if there is none.
+        """Return the call behind the last of this fake's answers in a request's messages; None if there is none.
 
         An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
         messages before it.
