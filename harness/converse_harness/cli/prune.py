@@ -113,7 +113,10 @@ def _use(given: argparse.Namespace) -> Use:
 
 
 def _check(use: Use, *, despite_skips: bool) -> None:
-    """Raise CommandFailed if the tests may use more than the run has shown: if tests failed, or did not run."""
+    """Raise CommandFailed if tests failed, were skipped or did not run, because these may use more recordings.
+
+    With `despite_skips`, skipped tests are no reason.
+    """
     if use.missing:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
@@ -134,9 +137,10 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]], dict[Path, str]]:
-    """Return the recordings to remove, the calls to remove from other recordings, and the recordings to keep.
+    """Return the recordings to remove, the exchanges to remove from other recordings, and the recordings to keep.
 
-    A call is given by its line. Each recording to keep, which no test of the run used, is mapped to the reason.
+    An exchange is given by the line at which it begins. No test of the run used the recordings to keep; each is mapped
+    to the reason why it is kept.
     """
 
     def is_within(path: Path) -> bool:

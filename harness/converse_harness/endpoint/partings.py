@@ -37,10 +37,10 @@ _SHORT: Final = 12
 
 _ALIKE_IF_SHORT: Final = 0.5
 _ALIKE: Final = 0.2
-"""The least share of equal triples in two prompts of one conversation that are versions of each other.
+"""Two prompts of one conversation count as versions of each other from this share of equal triples on.
 
-A triple is three consecutive words (_ALIKE) or three consecutive characters (_ALIKE_IF_SHORT). The share is that of the
-prompt with fewer triples.
+A triple is three consecutive words (_ALIKE) or characters (_ALIKE_IF_SHORT). The share is computed for the prompt with
+fewer triples.
 """
 
 _PLACEHOLDER: Final = "0"
