@@ -160,7 +160,7 @@ def packages() -> list[Package]:
 
 
 def tried_pythons() -> list[str]:
-    """Return the versions of Python with which this release was tested."""
+    """Return the Python versions with which this release was tested, as text."""
     classifiers = metadata(OWN).get_all("Classifier") or []
     named = (line.removeprefix("Programming Language :: Python :: ") for line in classifiers)
     return [each for each in named if each.startswith("3.")]
@@ -202,7 +202,7 @@ def _cost(entry: EntryPoint) -> PluginCost:
 
 
 def patched() -> Patched:
-    """Run `look` in another process, after all plugins of pytest are loaded there, and return the observations."""
+    """Load all plugins of pytest in another process, then run `look` there, and return its observations."""
     printed, error = _python(_LOOK)
     return Patched(0, {}, error, 0.0) if error else Patched(*json.loads(printed))
 

@@ -103,7 +103,7 @@ def _run(path: Path) -> dict[str, Any]:
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
-        # The message contains the last line of the traceback that is in the user's own file.
+        # The message names the last line in the traceback that belongs to the user's own file.
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         message = str(error)
         if isinstance(error, SyntaxError):

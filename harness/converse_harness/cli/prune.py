@@ -47,14 +47,14 @@ ARGUMENTS: Final[Arguments] = {
 
 _SHOWN: Final = 5
 _STDERR: Final = 2
-"""The file descriptor to which pytest prints, so that the standard output has only the list of recordings."""
+"""The file descriptor to which pytest prints. Therefore the standard output contains only what this command prints."""
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the recordings and exchanges that no test uses, and remove them; return the exit code 0.
 
-    Raises CommandFailed if it is unknown which recordings the tests use, and UsageFailed for a folder that does not
-    contain the tests' recordings.
+    Raises CommandFailed if the run of the tests does not show which recordings they use. Raises UsageFailed for a
+    folder that does not contain the tests' recordings.
     """
     if given.folder is not None and not given.folder.is_dir():
         raise UsageFailed(f"prune: the folder {given.folder} does not exist")

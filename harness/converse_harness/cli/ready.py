@@ -36,14 +36,14 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
         yield
     finally:
         with suppress(OSError):  # another process has removed the file already
-            if path.read_text(encoding="utf-8") == text:  # if not, another server has written it
+            if path.read_text(encoding="utf-8") == text:  # otherwise, another server has written the file
                 path.unlink()
 
 
 def forget(path: Path | None) -> None:
-    """Remove the ready file of an earlier server that was killed, so that no program uses the URL in it."""
+    """Remove the file that an earlier server left because it was killed, so that no program uses the URL in it."""
     if path is not None:
-        with suppress(OSError):  # if the file cannot be removed, writing it will fail too
+        with suppress(OSError):  # the file does not exist, or cannot be written either
             path.unlink()
 
 
@@ -55,7 +55,7 @@ def when_stdin_closes(react: Callable[[], None]) -> None:
 
     def read() -> None:
         with suppress(OSError):  # an error of the input counts as its end
-            while os.read(0, 4096):  # a read of sys.stdin would hold its lock at exit
+            while os.read(0, 4096):  # sys.stdin.read() would hold a lock when the interpreter exits
                 pass
         react()
 

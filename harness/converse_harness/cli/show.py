@@ -243,8 +243,8 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
     ]
     for start, end in pairwise([0, *cuts, len(pieces)]) if pieces else ():
         part = pieces[start:end]
-        # Contains, for each character of the text, the piece that this character belongs to. For an empty text, it
-        # contains the last piece.
+        # The list `piece_at` contains one piece for each character of the text: the piece with this character. For an
+        # empty text, it contains the last piece.
         piece_at = [piece for piece in part for _ in piece.text] or [part[-1]]
         for offset, text in _wrapped("".join(piece.text for piece in part), width):
             first, last = (min(each, len(piece_at) - 1) for each in (offset, offset + max(len(text) - 1, 0)))

@@ -326,8 +326,8 @@ class Endpoint:
         """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
 
         The recorded client disconnected after these chunks, so the rest of the answer is unknown. Transports fetch one
-        chunk ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A
-        socket client gets some time to disconnect.
+        chunk ahead. Therefore an empty chunk precedes the error, so that only a client that reads on gets the error.
+        For a transport in _SOCKETS, the client first has _TIME_TO_LEAVE seconds to disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)

@@ -54,10 +54,10 @@ class Parting(NamedTuple):
 class CacheUse(NamedTuple):
     """The tokens that a call read from the prompt cache and wrote to it.
 
-    `parted_at` is the first difference to the prefix of an earlier call (a call of the same conversation, or a call
-    with nearly the same prompt). `from_call` is the number of the call that wrote the prefix that this call read.
-    `certain` is false if a prefix is about as long as the model's minimum, if the answer broke off, or if the model
-    caches without cachePoints.
+    `parted_at` is the first difference between the prompt and an earlier prompt, of the same conversation or nearly the
+    same. `from_call` is the number of the call that wrote the prefix which this call read. `certain` is false if a
+    prefix is about as long as the model's minimum, if the answer was incomplete, or if the model caches without
+    cachePoints.
     """
 
     read: int = 0
@@ -160,7 +160,7 @@ class Call:
 
     @cached_property
     def attempt(self) -> int:
-        """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
+        """The number of this attempt of the client, as in the header `amz-sdk-request`; 1 for the first attempt."""
         for name, value in self.request.headers:  # `self.headers` would stay in memory for each call
             if name.lower() == "amz-sdk-request" and (found := re.search(r"attempt=(\d+)", value)):
                 return int(found[1])

@@ -142,9 +142,10 @@ def check_answer(operation: str | None, reply: Reply) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A condition on a call. Each field except None is a part of the condition, and every part must hold.
+    """A condition on a call. Each field that is not None is a part of the condition, and every part must hold.
 
-    `turn` counts the model's answers in the conversation from 1: a call whose messages contain no answer is turn 1.
+    `turn` is the number of the requested answer in its conversation. It is 1 for a call whose messages contain no
+    answer.
     """
 
     predicate: Callable[[Call], object] | None = None
@@ -216,7 +217,7 @@ class Condition:
     def _glob_advice(self, name: str, value: object) -> str:
         """Return advice about the part `name`, for which the call has the value `value`; empty if no advice applies.
 
-        There is advice if the text contains the glob, or matches it except for upper and lower case. For the operation,
+        There is advice if `value` contains the glob, or matches it except for upper and lower case. For the operation,
         the advice is always to write one exact name.
         """
         wanted = getattr(self, name)
@@ -246,7 +247,7 @@ _PARTS: Final = tuple(each.name for each in fields(Condition) if each.init)
 
 
 def _test(name: str, wanted: Any) -> Callable[[Call], object]:
-    """Build the test of one part of a condition. A glob is compiled here, since the cache of `fnmatch` is small."""
+    """Build the test of one part of a condition. A glob is compiled once, since `fnmatch` keeps only a few globs."""
     subject = _SUBJECTS[name]
     if name in _EXACT:
         return lambda call: subject(call) == wanted

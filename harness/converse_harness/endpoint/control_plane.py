@@ -23,7 +23,10 @@ Output = Mapping[str, Any]
 
 
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Return the output with the models that support Converse, whose whole ids are known, and that are not retired."""
+    """Return the listed models that support Converse, are not retired, and match the filters of the request.
+
+    Return None if the request contains a filter that the table of models cannot answer.
+    """
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
         return None

@@ -32,8 +32,7 @@ _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
 """The stop reasons of complete answers. A client has no reason to shorten or redact such an answer."""
 
 _SURE: Final = 20
-"""A tool use id with at least this number of characters is assumed to be generated; ids that people write are shorter.
-"""
+"""A tool use id is assumed to be generated from this number of characters on; ids that people write are shorter."""
 
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
@@ -178,7 +177,7 @@ class Conversation:
                     return each
         return None
 
-    # The following methods add answers to the indexes and keep them there.
+    # The following methods add answers to the indexes.
 
     def _catch_up(self, call: Call) -> None:
         """Index the answers that have ended since the last request."""
@@ -203,9 +202,9 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
-        """Yield each index that contains the answer, together with the answer's keys in this index.
+        """Yield each index that must contain the answer, together with the answer's keys in this index.
 
-        The two indexes of tool use ids and texts contain incomplete answers too. Otherwise a copy of an incomplete
+        The indexes of tool use ids and of texts contain incomplete answers too. Otherwise a copy of an incomplete
         answer could be confused with another answer.
         """
         yield self._by_use, answer.uses
@@ -216,7 +215,7 @@ class Conversation:
 
 
 def _nobody() -> None:
-    """Return None. If a call has no parent, this function is used in place of a weak reference to the parent."""
+    """Return None. For a call without a parent, this function takes the place of a weak reference to the parent."""
 
 
 def _has_ended(call: Call) -> bool:

@@ -22,9 +22,9 @@ _NEVER_REFUSED: Final[Mapping[str, str]] = {
     "strict": "this rule refuses only at the strict level, and the level is {level!r}. Raise "
     'it: @pytest.mark.converse(rules="strict"), fake_converse(rules="strict").',
 }
-"""Maps a level or a rule's verdict to the reason why no request is refused, by any rule or by this rule.
+"""The reasons why a rule can refuse no request, by the verdict of the rule.
 
-"lenient" stands for the levels "warn" and "off".
+The key "lenient" is no verdict: it is for the levels "warn" and "off", at which no rule refuses.
 """
 
 _FOR_THE_ENDPOINT: Final = ("takes", "misses", "line", "was_entered")
@@ -66,7 +66,7 @@ class ExpectedRefusal:
 
     @property
     def refusals(self) -> list[Refusal]:
-        """The refusals so far; each has the `message`, the `path` in the request, and the `rule`."""
+        """The expected refusals so far; each has the `message`, the `path` in the request, and the `rule`."""
         return [refusal for _, refusal in self._taken]
 
     @property
@@ -117,7 +117,7 @@ class ExpectedRefusal:
             return
         same = [each for each in self._missed if each[1].rule.name == self.rule.name]
         text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
-        for _, _, problem in same or self._missed:  # the message of NotRefused contains them
+        for _, _, problem in same or self._missed:  # NotRefused is raised in place of these problems
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
         raise NotRefused(mask(text)) from error

@@ -299,7 +299,6 @@ def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenA
 
 
 def _content_of(message: Message) -> Sequence[Block]:
-    """Return the content blocks of a message."""
     return cast("Sequence[Block]", message.get("content", ()))
 
 

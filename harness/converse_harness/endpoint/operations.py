@@ -18,7 +18,7 @@ from converse_harness.stream.http import Request
 
 
 class Route(NamedTuple):
-    """An operation, and the decoded values of the labels in its path, `modelId` for instance."""
+    """An operation, and the decoded values of the parameters in its path, for example of `modelId`."""
 
     operation: str
     path_params: Mapping[str, str]
@@ -48,7 +48,9 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """Return the names of the values in an operation's path; None if neither service of Bedrock has the operation.
+    """Return the names of the parameters in an operation's path.
+
+    Return None if neither Bedrock Runtime nor Bedrock's control plane has the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')

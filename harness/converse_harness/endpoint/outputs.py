@@ -21,7 +21,7 @@ Answer: TypeAlias = Reply | OperationOutput | Mapping[str, Any] | Handler
 """A scripted answer to an operation: the members of its output, a Reply that is an error, or a Handler."""
 
 ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
-"""The services whose operations can be answered."""
+"""The services whose operations `on_operation` can answer."""
 
 
 def no_handler(operation: str) -> str | None:
@@ -54,7 +54,7 @@ def no_handler(operation: str) -> str | None:
 
 
 def check_operation(operation: object, by: str, otherwise: str = "") -> None:
-    """Raise ReplyError unless the operation can be answered.
+    """Raise ReplyError unless a script can answer the operation.
 
     The error's text begins with `by`. For users of the control API, it ends with `otherwise`.
     """

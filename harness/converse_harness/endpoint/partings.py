@@ -1,8 +1,8 @@
-"""Compare the prompts of two requests: find their first difference, and whether one is a version of the other.
+"""Compare the prompts of two requests: find their first difference, and whether one is a changed version of the other.
 
-A prompt that contains the time changes with each request. Two agents of a team may have similar prompts too. Two signs
-distinguish a changed version of a prompt from another agent's prompt: the kind of the difference, and whether an old
-prompt is used again. A prompt with the time is never used again, because a clock does not go back.
+A prompt that contains the time changes with each request. However, a similar prompt may also belong to another agent of
+a team. Two facts help to distinguish the cases: the kind of the difference, and whether an old prompt is used again. A
+prompt with the time is never used again, because a clock does not go back.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     if was is None or (now is not None and was[1:] == now[1:]):
         return _of_settings(use, earlier)
     messages = use.call.body.get("messages", ())
-    is_dropped = "reasoningContent" in was.block and was not in given(use)  # the model does not receive the reasoning
+    is_dropped = "reasoningContent" in was.block and was not in given(use)  # reasoning that the model does not receive
     if is_dropped and any(was.block in message.get("content", ()) for message in messages):
         return None
     if now is None or was.place != now.place:
@@ -137,7 +137,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """Return at most 64 characters of a text around the character `at`, on one line."""
+    """Return at most _SHOWN characters of a text on one line, beginning shortly before the character at index `at`."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"

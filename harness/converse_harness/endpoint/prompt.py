@@ -101,8 +101,9 @@ def has_cache_point(call: Call) -> bool:
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:
-    """Return the blocks and cache points that the model receives. For some models the service drops the reasoning of
-    earlier turns.
+    """Return the blocks of a request, with its cachePoints, without the blocks that the model does not receive.
+
+    For some models, the service drops the reasoning of earlier turns.
     """
     blocks = _blocks(body)
     if caching is not None and caching.drops_thoughts and any("reasoningContent" in each.block for each in blocks):
@@ -138,7 +139,7 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those settings of a request whose change invalidates the cached messages, by path."""
+    """Return the settings of a request, by path, whose change makes a model forget the cached messages."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
     choice: object = member_of(body, "toolConfig", "toolChoice") or ({"auto": {}} if _tools(body) else None)
     thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}

@@ -44,7 +44,10 @@ class RehearsalTarget(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether the table of models has a row for the model. If not, the rehearsal has no result for the target."""
+        """Whether the model has a row in the table of models.
+
+        Without a row, the rehearsal has no result for the target.
+        """
         return self.standing.model is not None
 
     @property

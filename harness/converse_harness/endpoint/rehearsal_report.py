@@ -39,7 +39,7 @@ _FIELDS: Final = 5
 class RefusedCall(NamedTuple):
     """One rule by which a target refuses a request; `line` is the line of the user's code that made the call.
 
-    `target` is the index of the target, `number` the number of the call in its fake or recording, from 1.
+    `target` is the index of the target. `number` is the number of the call in its fake or recording, counted from 1.
     """
 
     target: int
@@ -52,9 +52,10 @@ class RefusedCall(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """The requests of one test or recording to one model id; `targets` are the indexes of the matching targets.
+    """The requests of one test or recording to one model id.
 
-    `unjudged` are the additional model request fields that no rule reads: pairs of a target's index and a name.
+    `targets` are the indexes of the targets that match this id. `unjudged` are the additional model request fields that
+    no rule reads, as pairs of a target's index and a field's name.
     """
 
     requests: int = 0
@@ -224,8 +225,8 @@ class RehearsalReport:
     def _ids(self, index: int | None = None) -> Mapping[str, int]:
         """Return the number of requests for each model id, the largest number first.
 
-        If `index` is given, only the ids that match this target are counted. They were matched before secrets in them
-        were masked.
+        If `index` is given, only the ids that the target with this index matches are counted. They were matched before
+        secrets in them were masked.
         """
         counts: Counter[str] = Counter()
         for name, asked in (item for each in self.asked.values() for item in each.items()):

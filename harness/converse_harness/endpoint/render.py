@@ -45,7 +45,7 @@ In AWS's model, only operations with a stream have ModelStreamErrorException. Bo
 _CACHE_SIZE: Final = 64
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""The digits that mark the variant of a UUID (RFC 9562), one for each value of a hexadecimal digit of a hash."""
+"""The digits that mark the variant of a UUID (RFC 9562). The index is a hexadecimal digit of a hash, from 0 to 15."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
@@ -81,7 +81,7 @@ def _digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class ToolUseNames(NamedTuple):
-    """Generates toolUseIds, which are hashes of these fields and the index of a block.
+    """Generates toolUseIds. Each id is a hash of the fields of this class and the index of a content block.
 
     `turn` is one of the fields, so each turn of a conversation has different ids.
     """

@@ -36,7 +36,10 @@ A Case contains several replies.
 """
 
 _CASE_NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
-"""Matches a text that is likely the name of a case. This module must not import the catalogue of cases."""
+"""Matches a text that may be the name of a case.
+
+The catalogue of cases cannot be asked: this module must not import it.
+"""
 
 
 def each_reply(responders: Iterable[object]) -> Iterator[object]:

@@ -1,4 +1,8 @@
-"""Report the use of the prompt cache: tokens read and written, and rewrites (prefixes that were written again)."""
+"""Report the use of the prompt cache: tokens read and written, and rewrites.
+
+A rewrite is a prefix of a prompt that a call wrote to the cache, although an earlier call had cached a prefix of that
+length.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +135,7 @@ class CacheSummary:
 
 
 def cache_use(call: Call) -> CacheUse:
-    """Return the tokens that a call read and wrote, and the first difference of its prompt to an earlier prompt."""
+    """Return the tokens that a call read and wrote, and the first difference of its prompt from an earlier prompt."""
     use = use_of(call)
     read, written = _figures(call)
     if use is None:
@@ -144,7 +148,10 @@ def cache_use(call: Call) -> CacheUse:
 
 
 def _figures(call: Call) -> tuple[int, int]:
-    """Return the numbers of tokens that a call read and wrote. For a recorded answer, its usage contains them."""
+    """Return the numbers of tokens that a call read from the cache and wrote to it.
+
+    For a recorded answer, these are the numbers in its usage.
+    """
     if call.reply is not None and call.reply.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)

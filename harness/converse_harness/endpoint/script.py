@@ -28,7 +28,7 @@ class Replies(Protocol):
 
 
 _SHOWN: Final = 20
-"""For one reply, messages list the first calls up to this number, and the last call."""
+"""For one reply, messages list the first calls that used it, at most this number, and the last one."""
 
 NOT_USED: Final = "not used"
 
@@ -60,13 +60,16 @@ class Slot:
     required: bool = True
     """Whether the test fails if this responder is not used."""
     by: str = ""
-    """The method that was given the responder, for example "always()"; may be empty."""
+    """The method to which the user passed the responder, for example "always()"; may be empty."""
     line: UserLine | None = None
-    """The line of the user's code at which the responder was given."""
+    """The line of the user's code that passed the responder to a method."""
 
     @property
     def responder(self) -> Answering | OperationOutput | Handler:
-        """The reply, the output, or the function that computes one. Raises DamagedData for a damaged recording."""
+        """The responder itself: a reply, an output, or a function that computes one of these.
+
+        Raises DamagedData if the reply is in a damaged recording.
+        """
         if isinstance(self.source, Deferred):
             self.source = self.source.make()
         return self.source
@@ -115,7 +118,7 @@ class Slot:
 
 
 class Missed(NamedTuple):
-    """The reason why a recording does not answer a call: `first` is one line, `told` are the lines with the details."""
+    """The reason why a recording does not answer a call: `first` is the reason in one line, `told` are the details."""
 
     first: str
     told: str
@@ -235,7 +238,7 @@ class Script:
         self.ordered = Queue("script")
         self.fallback = Queue(_FALLBACK, title=_FALLBACK)
         self.ended = 0
-        """The number of replies whose `with` block has ended. Such replies do not answer calls any more."""
+        """The number of replies that answer no calls any more, because the `with` block that added them has ended."""
         self.operations: dict[str, tuple[Queue, Queue]] = {}
         """The two queues of `on_operation` for each operation: answers in order, and the function for all other calls.
         """

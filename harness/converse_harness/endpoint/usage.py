@@ -87,5 +87,8 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """Return the number of tokens for a CountTokens answer; it equals `inputTokens` of an answer to these messages."""
+    """Return the number of tokens for an answer of CountTokens.
+
+    It equals `inputTokens` in the usage of a Converse answer to the same messages.
+    """
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

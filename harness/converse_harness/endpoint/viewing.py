@@ -68,7 +68,7 @@ class MessageMemory:
         return str(self._clean(text)) if text else ""
 
     def request(self, body: Mapping[str, Any]) -> Any:
-        """Return the JSON of a request with its secrets masked, in each message separately."""
+        """Return the JSON of a request with its secrets masked. Each message is masked separately."""
         messages = body.get("messages")
         if not is_array(messages):
             return self(body)
