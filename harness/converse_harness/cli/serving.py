@@ -74,7 +74,7 @@ def running(server: ConverseServer, command: str, ended: Ended) -> Generator[Non
 
 
 def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server, that of the page with its calls, and the environment variables for clients.
+    """Print the address of a server, the address of its page with the calls, and environment variables for clients.
 
     `what` describes the server's script; "" means that the server has only the control API.
     """

@@ -82,11 +82,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text.
+    """One printed line of a text that was received in pieces.
 
-    The text was received in pieces; `at` and `until` are the times of the first and last.
-
-    A time is in milliseconds since the request; it is None for a text of the request.
+    `at` and `until` are the times of the first and last piece in this line, in milliseconds since the request. Both are
+    None for a text of the request.
     """
 
     text: str

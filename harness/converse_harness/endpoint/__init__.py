@@ -38,7 +38,7 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
-"""The HTTP statuses of two errors that AWS's model of Bedrock does not have."""
+"""The HTTP statuses of two errors of Bedrock that are missing in the model of its API that AWS publishes."""
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that send each chunk without waiting until the client has read it."""

@@ -3,9 +3,9 @@
 A prefix of a request is cached if it has enough tokens and a cachePoint follows. A later request reads the prefix if
 the request has the same model id, begins with the same blocks (tools, system, messages, in this order), and has a
 cachePoint shortly after these blocks. Other requests can read a prefix as soon as the client has received the first
-event of the answer. A prefix expires after five minutes or an hour on the fake's own clock, and each read renews it.
-Token counts are estimates: it is uncertain whether AWS would cache a prefix of about the minimum length. docs/cache.md
-lists the known facts and their sources.
+event of the answer to the request that wrote it. A prefix expires after five minutes or an hour on the fake's own
+clock, and each read renews it. Token counts are estimates: it is uncertain whether AWS would cache a prefix of about
+the minimum length. docs/cache.md lists the known facts and their sources.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Drop the calls up to this number, and the prefixes that no call with a higher number has read or written."""
+        """Drop the calls with numbers up to `number`, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
                 use.source = None  # otherwise each use would keep the earlier use alive in memory

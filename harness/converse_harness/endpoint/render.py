@@ -54,7 +54,7 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 class Occasion(NamedTuple):
     """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
 
-    `model` is the id of the model that determines how the answer is cut and which keys its usage has.
+    `model` is the id of the model that determines how the answer is cut into chunks and which keys its usage has.
     """
 
     seed: int
@@ -269,7 +269,7 @@ def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
 
 
 def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> Mapping[str, Any]:
-    """Return a block, or the `start` of a block. A tool use without an id gets an id."""
+    """Return a content block in which the tool use has an id. `block` may also be the `start` of a content block."""
     tool = block.get("toolUse")
     if tool is None or tool.get("toolUseId") != UNNAMED_TOOL_USE:
         return block

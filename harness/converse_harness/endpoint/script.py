@@ -47,7 +47,7 @@ class Deferred(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One responder of a queue, and the numbers of the calls that used it.
+    """One responder of a queue (a reply, an output or a function), and the numbers of the calls that used it.
 
     `place` is the name of the slot, for example "script.0". `uses` is the number of calls that may use the responder;
     None means no limit.
@@ -126,7 +126,10 @@ class Missed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Slots that answer calls in order. If there is a condition, they answer only the calls that meet the condition."""
+    """A queue of slots with replies, which answer calls in order.
+
+    If there is a condition, they answer only the calls that meet the condition.
+    """
 
     name: str
     condition: Condition | None = None
@@ -183,7 +186,7 @@ class Queue:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether the queue has a predicate, a computed reply or a pattern that may be slow."""
+        """Whether the queue may run a function of the user or a slow pattern."""
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
@@ -323,7 +326,7 @@ class Script:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether the script has a predicate, a computed reply or a pattern that may be slow."""
+        """Whether the script may run a function of the user or a slow pattern."""
         return any(queue.runs_functions for queue in self._queues)
 
     @property
