@@ -23,7 +23,7 @@ _WITHOUT_LIMIT = 1 << 30
 
 
 class Http1:
-    """One connection with one request at a time; further requests wait in h11's buffer."""
+    """One HTTP/1.1 connection with one request at a time; further requests wait in h11's buffer."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
@@ -41,7 +41,7 @@ class Http1:
         self._silent = False
         """Whether the body of the answer is omitted, because the method is HEAD."""
         self._last = False
-        """Whether the connection closes after this answer."""
+        """Whether the connection closes after the current answer."""
 
     def _reader(self) -> h11.Connection:
         return h11.Connection(h11.SERVER, max_incomplete_event_size=self._limits.head)
@@ -183,7 +183,7 @@ class Http1:
         return self._read() if ahead or closed else []
 
     def reset(self, stream: int) -> bool:
-        """Return False, because HTTP/1.1 can only reset the whole connection."""
+        """Return False: HTTP/1.1 cannot reset one stream, only the whole connection, which is done now."""
         self.done = True
         return False
 
@@ -198,7 +198,7 @@ class Http1:
 
 
 def _origin_form(target: str) -> str:
-    """Return the path and query of a request target; the target is a whole URL if the client uses us as a proxy."""
+    """Return the path and query of a request target. A client that uses this server as a proxy sends a whole URL."""
     _, scheme, rest = target.partition("://")
     if target.startswith("/") or not scheme:
         return target
