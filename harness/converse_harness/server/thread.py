@@ -90,7 +90,7 @@ class ServerThread:
         atexit.unregister(self._stop_all)
         _RUNNING.discard(self)
         if thread is not None and self._loop is not None:
-            with suppress(RuntimeError):  # the loop has ended by itself
+            with suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join()
         if self._socket is not None:
@@ -176,7 +176,7 @@ class ServerThread:
     ) -> None:
         """Run `give` (a scripted function or a forwarded call) in a new thread; then call `answered` in the loop."""
         loop = self._loop
-        assert loop is not None  # the loop calls this method
+        assert loop is not None  # only the running loop calls this method
 
         def work() -> None:
             try:
@@ -214,7 +214,7 @@ _real_time: Final = (
 
 
 class _EventLoop(asyncio.SelectorEventLoop):
-    """An event loop whose timers still fire when the test has frozen the time."""
+    """An event loop whose timers still fire when a test has frozen the time with freezegun."""
 
     def time(self) -> float:
         return _real_time()

@@ -62,14 +62,14 @@ def _head(fake: LiveFake) -> str:
 
 
 _first: WeakKeyDictionary[ServerFake, float] = WeakKeyDictionary()
-"""The time of the first call that was shown, for each fake."""
+"""By fake: the time at which the first call that the page shows began."""
 
 _ended: WeakKeyDictionary[Call, CallView] = WeakKeyDictionary()
 """The views of calls whose answers have ended. They are kept, because each later call is compared with them."""
 
 
 _memories: WeakKeyDictionary[ServerFake, tuple[frozenset[str], MessageMemory]] = WeakKeyDictionary()
-"""The masked messages of each fake, after the secrets of this process that are masked in them."""
+"""By fake: the secrets of this process, and a memory of messages in which these secrets are masked."""
 
 _MOST_MESSAGES: Final = 2_000
 """A memory with more messages than this is replaced by an empty one."""
@@ -84,12 +84,12 @@ def _memory(fake: ServerFake) -> MessageMemory:
 
 
 def _views(fake: LiveFake) -> list[CallView]:
-    """Return the views of all calls of a fake."""
+    """Return the views of all calls of a fake that the page shows."""
     views: list[CallView] = []
     for call in fake.calls.values():
         view = _ended.get(call)
         if view is None:
-            over = call.outcome != "still running"  # read before the view is made, which may be of the running answer
+            over = call.outcome != "still running"  # read first: the view of a running answer is not kept
             begun = call.answered.taken.started
             started = views[-1].started if views else 0.0
             if begun:
