@@ -15,7 +15,7 @@ _WIDTH: Final = 1000
 """The width of the time line, in units of the SVG."""
 
 _NARROWEST: Final = 6
-"""The least width of a call on the time line, in units of the SVG."""
+"""The minimum width of the bar of a call on the time line, in units of the SVG."""
 
 
 def call_html(view: CallView, before: Sequence[CallView] = (), *, prefix: str = "") -> Html:
@@ -87,7 +87,7 @@ def overview_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
 
 
 def fake_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
-    """Return the calls of one fake: a list of all calls, then each call, folded under a line with its outline."""
+    """Return the calls of one fake: a list of all calls, then each call, folded under a line that summarizes it."""
     calls = [
         folded(f"Call {view.number}: {view.outline}", call_html(view, views[:at], prefix=prefix))
         for at, view in enumerate(views)

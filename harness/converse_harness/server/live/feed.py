@@ -114,7 +114,7 @@ class Reader(Arriving):
 
 
 class Feed:
-    """Finds the changes of all fakes, and gives them to the readers, one per browser. Any thread may call it."""
+    """Finds the changes of all fakes, and gives them to the readers, one per browser. Its methods are thread-safe."""
 
     def __init__(self, fakes: Callable[[], Iterable[ServerFake]], render: Render) -> None:
         self._fakes = fakes
