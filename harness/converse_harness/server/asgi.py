@@ -83,9 +83,9 @@ class ConverseApp:
         self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, history=history, cache_minimum=cache_minimum)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one HTTP request, or the startup and shutdown of the server (ASGI "lifespan"). The server calls this.
+        """Handle one HTTP request, or the startup and shutdown of the server (ASGI "lifespan").
 
-        Raises TransportError for an ASGI scope of another type.
+        The ASGI server calls this method. Raises TransportError for an ASGI scope of another type.
         """
         if scope["type"] == "lifespan":
             await _live(receive, send)
@@ -144,9 +144,10 @@ async def _give(exchange: TransportExchange, started: float, leaving: asyncio.Fu
 
 
 async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Send) -> bool:
-    """Send the head and all chunks. Return False if the client disconnected before the end, otherwise True.
+    """Send the head and all chunks of the answer that `reader` reads.
 
-    The head has no `Date`, because the ASGI server adds this header.
+    Return False if the client disconnected before the end, otherwise True. The head has no `Date`, because the ASGI
+    server adds this header.
     """
     response = reader.exchange.response
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in portable_headers(response)]
@@ -156,7 +157,7 @@ async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Sen
         await _pause(leaving, due)
     if leaving.done():
         return False
-    with suppress(OSError):  # newer servers raise OSError if the client has disconnected
+    with suppress(OSError):  # newer ASGI servers raise OSError if the client has disconnected
         if any(name == "Transfer-Encoding" for name, _ in response.headers):
             await send(waiting.pop())
         batch = 0

@@ -89,7 +89,7 @@ class Connection(asyncio.Protocol):
         Input is then discarded. If the connection were closed while the client still sends, the answers would be lost.
         """
 
-    # Callbacks of asyncio
+    # Methods that asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called when a client has connected."""
@@ -310,7 +310,7 @@ class Connection(asyncio.Protocol):
         delivery.start(exchange)
         if delivery.stream in self._deliveries:
             # If this process is killed during the answer, the kernel closes the socket. A normal close of an HTTP/2
-            # connection would look to Node like the regular end of the answer, so let the close be a reset.
+            # connection would look to Node.js like the regular end of the answer, so let the close be a reset.
             self._close_by(_LINGER_NOT)
 
     # Timeouts

@@ -43,7 +43,8 @@ class Arriving(Iterator[Chunk]):
 
     def __next__(self) -> Chunk:
         while True:
-            over = self._over  # read before the pieces, because the last piece is appended before `_over` is set
+            # Read `_over` before the pieces: the last piece is appended before `_over` is set, so none is missed.
+            over = self._over
             data = self._piece()
             if data is not None:
                 return Chunk(data)
@@ -96,7 +97,7 @@ _SHORT: Final = 128
 
 
 def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
-    """Yield the frames of a stream without pauses, in lists of at most _SHORT frames.
+    """Yield the frames of `stream`, which has no pauses, in lists of at most _SHORT frames.
 
     The last chunk of the stream, if any, follows as a Chunk of its own.
     """

@@ -57,12 +57,15 @@ class Http1:
         return len(self._h11.trailing_data[0]) if self._answering else 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the client, and return the events that they complete; b"" means that the client closed."""
+        """Process bytes from the client, and return the events that they complete.
+
+        The value b"" means that the client has closed its side of the connection.
+        """
         if self.done:
             return []
         try:
             self._h11.receive_data(data)
-        except RuntimeError:  # bytes arrived after the client closed; asyncio never delivers such bytes
+        except RuntimeError:  # bytes came after the client closed its side; asyncio never delivers such bytes
             self.done = True
             return []
         return self._read()
@@ -94,7 +97,7 @@ class Http1:
                     return [self._arrived()]
                 case h11.NEED_DATA:
                     break
-                case _:  # the client closed, or switches to another protocol
+                case _:  # the client closed its side, or switches to another protocol
                     self.done = True
         return []
 
@@ -183,7 +186,7 @@ class Http1:
         return self._read() if ahead or closed else []
 
     def reset(self, stream: int) -> bool:
-        """Return False: HTTP/1.1 cannot reset one stream, only the whole connection, which is done now."""
+        """Mark the connection as done and return False, because HTTP/1.1 can reset only the whole connection."""
         self.done = True
         return False
 

@@ -60,7 +60,7 @@ class _Frames(FrameBuffer):
         super().__init__(server=True)
         self._most = self._patience = patience
         self._updates = 0
-        """How many window updates do not count as empty frames, because the client sends them for received data."""
+        """How many further window updates do not count as empty frames: the client answers received data with them."""
 
     def __next__(self) -> Frame:
         if len(self._data) >= _LENGTH:
@@ -75,7 +75,7 @@ class _Frames(FrameBuffer):
         return frame
 
     def request_arrived(self) -> None:
-        """Allow the client to send more empty frames."""
+        """Allow the client to send more empty frames, because a request has arrived."""
         self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
 
     def data_sent(self) -> None:
@@ -135,7 +135,10 @@ class Http2:
         return 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the client, and return the events that they complete; b"" means that the client closed."""
+        """Process bytes from the client, and return the events that they complete.
+
+        The value b"" means that the client has closed its side of the connection.
+        """
         if self.done or not data:
             self.done = True
             return []

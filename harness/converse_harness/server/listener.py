@@ -24,7 +24,7 @@ from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.server.thread import ServerThread
 from converse_harness.stream.http import Request
 
-if TYPE_CHECKING:  # only for type checkers, because most servers never record
+if TYPE_CHECKING:  # not imported at runtime, because most servers never record
     from converse_harness.recordings.choices import Mode
     from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.redaction import Redaction
@@ -193,7 +193,8 @@ class ConverseServer:
             return self._live.events(request)
         from converse_harness.server.control import ControlApi
 
-        registry.exempt(threading.current_thread())  # tests in other processes use the fakes that this thread opens
+        # The fakes that this thread opens belong to tests in other processes: no thread of this process calls them.
+        registry.exempt(threading.current_thread())
         return PlainExchange(ControlApi(self, self._hosts).answer(request))
 
     @contextmanager

@@ -128,10 +128,11 @@ class Mounts:
     def answer(self, request: Request) -> MountedAnswer:
         """Return who answers a request, and how. The fake gets the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
-        if prefix == _CONTROL:  # slow: it checks replies against AWS's service model
+        if prefix == _CONTROL:  # slow: the control API checks replies against AWS's service model
             return MountedAnswer(self, partial(_guarded, partial(self.control, request), []), slow=True)
-        if (page := for_people(request, self.fakes, self.page)) is not None:  # slow with a query: then it shows calls
+        if (page := for_people(request, self.fakes, self.page)) is not None:
             give = partial(_guarded, lambda: PlainExchange(page()), [])
+            # A request with a query may be for the page of calls, which takes long to import.
             return MountedAnswer(self, give, slow="?" in request.target)
         fake = self.fakes.get(prefix)
         if fake is not None:
@@ -144,9 +145,10 @@ class Mounts:
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
-    """Return the result of `give`. If it raises an exception, add the exception to `problems` and return an error 500.
+    """Return the result of `give`. If it raises an Exception, add this to `problems` and return an error 500.
 
-    If a function of the script ends with another error, such as SystemExit, the response is an error 400.
+    Any other exception, such as SystemExit, comes from a function of the script. For this, add a CallError to
+    `problems` and return an error 400.
     """
     try:
         return give()

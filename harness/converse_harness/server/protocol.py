@@ -83,7 +83,7 @@ class HttpRefused(NamedTuple):
 
 
 class Left(NamedTuple):
-    """The client has reset one stream, or the connection ends before the answer on this stream is complete."""
+    """The client has reset the stream, or the connection ends before the answer on this stream is complete."""
 
     stream: int
 

@@ -101,7 +101,7 @@ class _Relay:
         else:
             self._read(answer)
             if not any(name.lower() == "content-length" for name, _ in headers):
-                # The service ended the body by closing its connection. The client needs the length instead.
+                # The service ended the body by closing its connection. The client's stays open, so send the length.
                 length = str(sum(len(data) for data, _ in self._capture.captured.pieces))
                 self.response = replace(self.response, headers=(*self.response.headers, ("Content-Length", length)))
 
@@ -216,7 +216,7 @@ class _Saver:
 
 
 class Options(TypedDict, total=False):
-    """The options of a recording, which `ConverseServer.record` describes."""
+    """The options of a recording: `on_saved`, and those that `ConverseServer.record` describes."""
 
     upstream: str | None
     region: str | None
@@ -240,7 +240,8 @@ class RecordingFake(ServerFake):
 
         A MissingRecording is raised as a ReplyError that also suggests how to make the recording.
         """
-        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing the fake raises errors
+        # The default may ignore failures: closing the fake tries again to save the calls, and raises an error.
+        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)
         try:
             played, writer = open_session(
                 Path(path),
@@ -276,7 +277,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables of a ServerFake, with the region of the service: some clients choose models by region."""
+        """Like `ServerFake.environ`, with the region of the service, because some clients choose models by region."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_REGION_NAME"), region) if region else {}
         return {**super().environ, **regions}

@@ -40,7 +40,7 @@ _FAREWELL: Final = 1.0
 
 
 class ServerThread:
-    """Listens on a port and serves `mounts` in its own thread until it is stopped.
+    """Listens on a port and answers requests with `mounts`, in its own thread, until it is stopped.
 
     `stop_all` is called if the start fails, or if the process exits before the server was stopped.
     """
@@ -165,7 +165,7 @@ class ServerThread:
         try:
             for number in [self._socket.fileno() if self._socket else -1, *(c.fileno() for c in self.connections)]:
                 if number >= 0:
-                    # With os.close(), the number could be reused, and the socket object would then close another file.
+                    # With os.close(), another file could get the number, and the socket object would later close it.
                     os.dup2(nowhere, number, inheritable=False)
         finally:
             os.close(nowhere)

@@ -88,7 +88,7 @@ class UpstreamAnswer:
             raise
 
     def hang_up(self) -> None:
-        """Shut down the connection, from any thread. A thread that is reading the body then reaches its end.
+        """Shut down the connection, from any thread. A thread that reads the body then reaches the end of the body.
 
         Closing the connection would not wake up such a thread.
         """

@@ -21,9 +21,9 @@ _NARROWEST: Final = 6
 def call_html(view: CallView, before: Sequence[CallView] = (), *, prefix: str = "") -> Html:
     """Return one call as an `article` with the id `{prefix}call-{number}`.
 
-    `before` are the calls that the page shows before this call, in their order: messages, settings and tools that one
-    of them contains become links to that call. `prefix` makes the ids of several fakes different. Every text is
-    escaped, and the HTML contains no styles, scripts or addresses.
+    `before` are the calls that the page shows before this call, in their order. Messages, settings and tools that one
+    of them contains become links to that call. A page with several fakes has another `prefix` for each, so that all ids
+    are different. Every text is escaped, and the HTML contains no styles, scripts or addresses.
     """
     name = f"{anchor(prefix)}call-{view.number}"
     model = element("code", view.model_id) if view.model_id else None

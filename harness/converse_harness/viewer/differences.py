@@ -25,8 +25,7 @@ _LINES: Final = re.compile(r".*\n|.+")
 
 
 def sides(was: str, now: str, heads: Sequence[str]) -> Html:
-    """Return the HTML of two texts with the titles `heads`: side by side or, without room for this, one below the
-    other.
+    """Return the HTML of two texts with the titles `heads`: side by side or, on a narrow page, one below the other.
 
     Text that only `was` has is in `del`, text that only `now` has in `ins`. Long equal parts are shortened.
     """
@@ -60,7 +59,7 @@ def _ends(units: re.Pattern[str], was: str, now: str) -> tuple[list[str], list[s
 def _marked(mark: str, kind: str, words: Sequence[str]) -> Html | None:
     """Return the HTML of some words of a text; None without words.
 
-    Unless `kind` is "equal", only this text has the words, and they are put in an element with the name `mark`.
+    Unless `kind` is "equal", the other text lacks these words, and they are put in an element with the name `mark`.
     """
     if kind == "equal":
         return _same(words)

@@ -21,7 +21,7 @@ _TOOLS: Final = Html(
     '<label><input type="checkbox" class="keys" checked>'
     " Keys: / search, j next call, k previous call, o open all, c close all</label></div>"
 )
-"""The search field and the buttons. They stay hidden until the script of the page runs, because they need it."""
+"""The search field and the buttons. They work only with the script of the page, which makes them visible."""
 
 
 class PageSection(NamedTuple):
@@ -34,7 +34,7 @@ class PageSection(NamedTuple):
 
 @cache
 def text_of(file: Path) -> str:
-    """Return the text of a style sheet or script, with the line ends of which a browser computes the hash."""
+    """Return the text of a style sheet or script with LF as line end, because browsers hash the text in this form."""
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 

@@ -40,8 +40,8 @@ def piece_of(event: Any) -> DeltaPiece | None:
 def changed_events(events: Sequence[Any], change: Callable[[Any], Any]) -> list[Any]:
     """Return the events in which each text was changed by `change`.
 
-    `change` is called with the whole text that several events send in pieces, and with each other event. The changed
-    text is cut into as many pieces as before. Pieces that the change does not touch stay as they are.
+    `change` is called with the whole text that several events send in pieces, and with every event that has no piece.
+    The changed text is cut into as many pieces as before. Pieces that the change does not touch stay as they are.
 
     >>> texts = ("a s", "ec", "ret")
     >>> deltas = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": each}}} for each in texts]

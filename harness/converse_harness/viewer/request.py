@@ -12,10 +12,10 @@ from converse_harness.viewer.html import Html, element, joined
 from converse_harness.viewer.view import CallView, json_text
 
 _LOOKED_BACK: Final = 60
-"""The earlier request for the comparison is searched among at most this number of the latest calls."""
+"""At most this number of the latest calls is searched for the earlier request to compare with."""
 
 _NEW: Final = 3
-"""The search for an earlier request ends at one that has all but at most this number of the new request's messages."""
+"""The search ends as soon as an earlier request lacks at most this number of the new request's messages."""
 
 _NO_SETTINGS: Final = frozenset({"messages", "system", "toolConfig", "input"})
 """The members of a request body that are not shown as settings."""
@@ -39,8 +39,8 @@ def request_html(view: CallView, before: Sequence[CallView], prefix: str) -> Htm
 def _base_of(view: CallView, before: Sequence[CallView]) -> CallView | None:
     """Return the call in `before` with which the request of `view` is compared; None if `before` is empty.
 
-    It is the one that has the most messages of this request, or the latest one if no call has any. If there are calls
-    with the same operation, only they are considered.
+    It is the call that has the most messages in common with `view`, or the latest one if none has any. If there are
+    calls with the same operation, only these are considered.
     """
     alike = [each for each in before if each.operation == view.operation] or before
     wanted = set(view.message_keys)

@@ -66,8 +66,7 @@ class CallView:
 
     @property
     def is_fine(self) -> bool:
-        """Whether the call was answered without an error, and its outcome is not "cut" (an answer that was broken off).
-        """
+        """Whether the call was answered without an error, and the answer was not broken off (outcome "cut")."""
         failed = any(name.endswith("Exception") for _, event in self.events for name in object_of(event))
         return 0 < self.status < 400 and self.outcome != "cut" and not (failed or self.error or self.refusal)
 
@@ -122,8 +121,8 @@ def plain(value: Any, name: str = "", depth: int = 0) -> Any:
 def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -> Any:
     """Return a JSON value with its secrets masked, including secrets in base64.
 
-    Some secrets are known only by `name`, the name of the member that has the value. `own` are the secrets of this
-    process, by default `own_secrets()`.
+    `name` is the name of the member that has the value; it may show that the value is a secret. `own` are the secrets
+    of this process, by default `own_secrets()`.
 
     >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
     {'note': '***', 'n': [1]}

@@ -190,7 +190,7 @@ _UNKNOWN: Final = "UnknownOperationException"
 _DIGITS: Final = 18
 
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
-"""By name of a query parameter of a request for calls: its default, lowest and highest value."""
+"""The query parameters of a request for calls, by name: the default, lowest and highest value of each."""
 
 _OPERATION: Final = "operation"
 """The name of the query parameter that selects the calls of one operation, for example Converse."""
@@ -283,7 +283,7 @@ _COPIED: Final[Mapping[str, str]] = {
     "status": "status",
     "outcome": "outcome",
 }
-"""By name of a member of a call in JSON: the attribute of Call from which the value is copied."""
+"""The members of a call in JSON, by name: the attribute of Call from which the value is copied."""
 
 
 def _call_json(call: Call) -> dict[str, Any]:

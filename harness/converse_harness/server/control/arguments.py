@@ -27,7 +27,7 @@ _HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", 
 FAULTS: Final[Mapping[str, Fault]] = {
     name: fault for name, fault in faults.FAULTS.items() if "server" in fault.transports
 }
-"""By name: the faults that a server can produce."""
+"""The faults that a server can produce, by name."""
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +131,7 @@ def _object(value: Mapping[str, Any], hints: tuple[Any, ...], path: str) -> dict
 
 
 def lasting(name: str, lasting: float) -> None:
-    """Do nothing. The parameters of this function are the members of a fault that is written as a JSON object."""
+    """Do nothing. The parameters of this function are the members of a JSON object that describes a fault."""
 
 
 def _fault(value: Any, _: object, path: str) -> Fault:

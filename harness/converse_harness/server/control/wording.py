@@ -66,7 +66,7 @@ _TYPES: Final = {
     "a bool": "true or false",
     "bytes": "a string in base64",
 }
-"""By name of a Python type in error messages: the name of the same type in JSON."""
+"""The names of Python types in error messages, each with the name of the same type in JSON."""
 
 _WRONG_TYPE: Final = re.compile(
     rf"is (?P<value>.*?)(?: \((?:str|int|float|bool|dict|list|NoneType)\))?(?P<must>[;:] it must be )"

@@ -130,12 +130,12 @@ class Feed:
         self._forgotten: deque[int] = deque()
         """The numbers of fakes that were closed and are not kept any more, at most _KEPT_FAKES of them."""
         self._revisions: dict[Shown, int] = {}
-        """By thing on the page: the revision (number) of its last change. The newest revision is the last entry."""
+        """The revision (number) of the last change of each thing on the page. The newest revision is the last entry."""
         self._revision = self._numbered = 0
         self._epoch = secrets.token_hex(4)
         """A random part of the ids of events. A browser may still send an id of an earlier server on the same port."""
 
-    # Readers
+    # Adding and removing readers
 
     def join(self, last_id: str) -> Reader | None:
         """Return a new reader of all changes after the event with the id `last_id`; None if there are too many readers.
@@ -174,7 +174,7 @@ class Feed:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    # Fakes
+    # Closed fakes, and revisions
 
     def closed(self, fake: ServerFake) -> None:
         """Keep a closed fake until too many other fakes and calls are kept."""
@@ -203,7 +203,7 @@ class Feed:
         self._revisions.pop(shown, None)  # so that the new entry becomes the last one
         self._revisions[shown] = self._revision
 
-    # The thread
+    # The thread that looks for changes
 
     def _run(self) -> None:
         while True:
@@ -218,7 +218,8 @@ class Feed:
                 due = [(reader, self._after(reader.revision)) for reader in self._readers if reader.is_waiting]
                 changed = {shown.fake for _, changes in due for shown, _ in changes}
                 shown = (each for each in self._shown.values() if each.number in changed)
-                fakes = {each.number: replace(each, calls={**each.calls}) for each in shown}  # `_give` has no lock
+                # Copies, because `_give` reads them after the lock is released.
+                fakes = {each.number: replace(each, calls={**each.calls}) for each in shown}
             self._give(due, fakes)
             self._wake.wait(_LOOK_EVERY)
             self._wake.clear()
@@ -267,7 +268,8 @@ class Feed:
             shown.received = call.number
         for number, before in [*shown.running.items()]:
             call = shown.calls[number]
-            over = call.outcome != "still running"  # read before the progress, which changes until an answer is over
+            # Read before the progress: the progress of an answer that is over does not change any more.
+            over = call.outcome != "still running"
             passed_on = call.answered.passed_on
             sent = len(call.answered.taken.times) if passed_on is None else len(passed_on().taken)
             progress = call.outcome, call.answered.status, sent
