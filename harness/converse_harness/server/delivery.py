@@ -116,7 +116,7 @@ class SocketDelivery:
 
     The delivery waits for the exchange, a timer, the socket (`Link.writable`), the client's flow-control window, or
     chunks from another thread. The code that notices the change calls `run` again. `owner` is the fake that answers;
-    closing the fake cuts the delivery.
+    closing the fake breaks off the answer.
     """
 
     link: Link

@@ -34,8 +34,8 @@ _LENGTH = 3
 class _Connection(H2Connection):
     """h2's connection, for clients that send GOAWAY while they still wait for answers.
 
-    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats this frame as
-    the end of the connection and refuses to send the rest of the response:
+    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response. h2 treats this frame as
+    the end of the connection, and refuses to send the rest of the response:
     https://github.com/python-hyper/h2/issues/1181.
     """
 
