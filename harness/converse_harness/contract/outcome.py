@@ -51,7 +51,7 @@ OPTIONAL: Final[Mapping[str, str]] = {
     "additional": "`additionalModelResponseFields`, `{}` if none came",
     "content": "all content blocks, as AWS writes them",
 }
-"""The members of an Outcome that are judged only if they are not None."""
+"""The members of an Outcome that are judged only if they are not None, with their meanings."""
 
 _LIST: Final = (list, tuple, NoneType)
 _MAPPING: Final = (Mapping, NoneType)
