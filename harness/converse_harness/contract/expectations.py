@@ -191,7 +191,7 @@ def is_endless(fault: Fault) -> bool:
 def _in_order(reply: Reply) -> bool:
     """Whether each block of the answer ends before the next block begins. This is always so in answers of AWS.
 
-    A consumer may treat another stream as broken.
+    A consumer may treat any other stream as broken.
     """
     unfinished: object = None
     for event in reply.unbroken_events():

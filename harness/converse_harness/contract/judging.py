@@ -77,7 +77,7 @@ ACCIDENTS: Final = frozenset(
         *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
         *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
         *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
-        *("RangeError", "ReferenceError", "SyntaxError"),  # the names of such errors in JavaScript
+        *("RangeError", "ReferenceError", "SyntaxError"),  # errors of JavaScript that mean a mistake in code
         *("ImportError", "ModuleNotFoundError"),
     )
 )

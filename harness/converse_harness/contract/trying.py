@@ -108,7 +108,7 @@ def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verd
 
 
 def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) -> None:
-    """Raise SetUpFailed if `outcome` does not show a sent kind of blocks that the setting `kinds` names."""
+    """Raise SetUpFailed if the setting `kinds` names a kind of blocks that was sent but is not in `outcome`."""
     if contract.kinds is None or outcome.error is not None:
         return
     kind = unshown(outcome, calls, contract.kinds)

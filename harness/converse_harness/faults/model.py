@@ -15,8 +15,9 @@ from converse_harness.stream.http import HttpResponse
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
 """The level at which a fault breaks the protocol. A reply has at most one fault per level.
 
-The faults of a reply are applied in the order of the levels here. Connection faults come before HTTP faults: the
-position of a connection fault is a number of events, and an HTTP fault may distribute the events over other chunks.
+The faults of a reply are applied in the order in which the levels are listed. Connection faults come before HTTP
+faults: the position of a connection fault is a number of events, and an HTTP fault may distribute the events over other
+chunks.
 """
 
 

@@ -31,7 +31,7 @@ GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
 JSON: Final = b'{"message":"This is JSON, and a stream of events is due."}'
 
 _ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
-"""The names of the headers of successful responses. The fault `_send_nothing` drops all other headers."""
+"""The names of the headers of successful responses. The function `_send_nothing` drops all other headers."""
 
 _HEADERS_LENGTH: Final = slice(4, 8)
 
@@ -58,9 +58,9 @@ def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool 
 
 
 def _cut(length: Callable[[bytes], int]) -> Change:
-    """Return a Change that cuts the first frame after the fault's position to `length`, and drops all later frames.
+    """Return a Change that cuts the first frame after the fault's position, and drops all later frames.
 
-    The HTTP response ends normally.
+    `length` takes the frame, and returns how many of its bytes remain. The HTTP response ends normally.
     """
     return _on_next(lambda chunk, _: Chunk(chunk.data[: length(chunk.data)], chunk.delay), is_last=True)
 
@@ -123,7 +123,10 @@ def _promise_too_much(response: HttpResponse, placement: FaultPlacement) -> Http
 
 
 def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return headers with the values in `changes`. Afterwards, Transfer-Encoding is renamed to Content-Length."""
+    """Return the headers with the values in `changes`, and with Transfer-Encoding renamed to Content-Length.
+
+    The keys of `changes` are the names before the renaming.
+    """
     names = {"Transfer-Encoding": "Content-Length"}
     return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 

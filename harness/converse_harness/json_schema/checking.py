@@ -146,8 +146,8 @@ def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
 def applied(part: Part, value: Any) -> Iterator[Part]:
     """Yield the schemas that apply to a value: the part itself, the target of its `$ref`, and its branches.
 
-    A branch, such as a child of `anyOf`, applies if the value satisfies it. Targets and branches of the yielded schemas
-    follow in the same way.
+    A branch, such as a child of `anyOf`, applies if the value satisfies it. The targets and branches of the yielded
+    schemas are yielded, too.
     """
     yield part
     nearby = [*part.targets(), *(each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword))]

@@ -19,7 +19,7 @@ from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
 from converse_harness.json_schema.patterns import PatternTooHard, matching
 
 _FINEST: Final = 12
-"""Fractions with fewer decimal places than this number are made."""
+"""Fractions with fewer decimal places than this number are tried."""
 
 _LONGEST: Final = 100_000
 """The maximum number of characters of a text that is made."""

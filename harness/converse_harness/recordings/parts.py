@@ -26,8 +26,8 @@ _MESSAGES: Final = "messages"
 def written_once(lines: Sequence[Line]) -> list[Line]:
     """Return the lines to write to a file: each part of a request gets a line before the first call that contains it.
 
-    A part is a message, a system prompt or the tools. If a request contains the unchanged message of an earlier answer,
-    the request's call refers to this answer instead.
+    A part is a message, a system prompt or the tools. If a message in the request is the unchanged message of an
+    earlier answer, the call refers to this answer instead.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
     >>> for line in written_once([{"call": 1, "operation": "Converse", "request": asked}, {"t": 1, "status": 500}]):
@@ -42,7 +42,7 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """Yield the index of each exchange's first line, and the lines of the exchange, up to the next call or part."""
+    """For each exchange, yield the index of its first line, and its lines. It ends before the next call or part."""
     starts = [index for index, line in enumerate(lines) if "call" in line or "part" in line]
     for start, end in pairwise([*starts, len(lines)]):
         if "call" in lines[start]:

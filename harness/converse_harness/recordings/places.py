@@ -107,9 +107,10 @@ def _named(difference: Difference) -> Difference:
 
 
 def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Difference:
-    """Return a difference in which the values of both requests replace the forms of them that were compared.
+    """Return a difference with the original values of both requests, instead of the forms of the values that were
+    compared.
 
-    A difference between two equal values is returned unchanged.
+    If the original values do not differ, return the difference unchanged.
     """
     old = _at(recorded, difference.was, difference.old)
     new = _at(arrived, difference.path, difference.new)
@@ -191,4 +192,4 @@ _SORTED: Final[Mapping[str, _Pair]] = {
         old.get("promptVariables") or {}, new.get("promptVariables") or {}, ("promptVariables",)
     ),
 }
-"""The parts of a request whose order does not count, each with the function that finds the differences in this part."""
+"""The parts of a request in which the order does not count, each with the function that finds the differences in it."""

@@ -88,7 +88,7 @@ class Recording:
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """Return the text of an exchange that `rule` compares; `number` is the index of the exchange.
+        """Return the text that `rule` compares for the exchange with the index `number`.
 
         `numbered` has the same meaning as for `asked`. Each text is computed only once.
         """
@@ -196,10 +196,9 @@ class Playing(Queue):
         return None
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
-        """Return the first unplayed slot, in the order of the recording, whose key for `rule` is `wanted`; None without
-        one.
+        """Return the first unplayed slot, in the order of the recording, whose key for `rule` is `wanted`.
 
-        The search uses an index, because a client may make thousands of calls.
+        Return None if there is none. The search uses an index, because a client may make thousands of calls.
         """
         index = self._indexes.get((rule, numbered))
         if index is None:

@@ -28,14 +28,16 @@ _LARGEST: Final = 2_000_000
 """The size in bytes of the largest file that is searched."""
 
 _BEGINNING: Final = 40
-"""The number of first bytes in which FORMAT marks a file as a list of used recordings. Such a list is not searched."""
+"""A list of used recordings is not searched. It is recognised by FORMAT within this number of bytes at its beginning.
+"""
 
 
 def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
-    """Map each recording to the place, as `file:line`, where a source file below `root` contains its file name.
+    """Map each recording to the place, as `file:line`, where a source file below `root` contains the recording's file
+    name.
 
-    Other recordings are left out. A test in another language, or a test that starts a server, may use a recording
-    without pytest's knowledge.
+    Recordings that no source file names are left out. A test in another language, or a test that starts a server, may
+    use a recording without pytest's knowledge.
     """
     names = {path.name.encode(): path for path in paths}
     found: dict[Path, str] = {}
@@ -76,7 +78,7 @@ def usual_path(path: Path) -> Path:
 
 
 def remove_recording(path: Path, within: Path) -> None:
-    """Remove a recording and its media, then each folder inside `within` that this leaves empty. Raises OSError."""
+    """Remove a recording and its media, then the folders inside `within` that this leaves empty. Raises OSError."""
     folder = path.parent / media.folder_of(path)
     path.unlink()
     if folder.is_dir():

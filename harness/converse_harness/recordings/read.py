@@ -173,7 +173,8 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """Return the JSON object on a line for which the fast reading failed. Raises DamagedRecording for any other line.
+    """Return the JSON object on a line for which the fast reading failed. Raises DamagedRecording if there is no such
+    object.
 
     `cut` states whether the file ends within this line.
     """
@@ -214,7 +215,7 @@ def _check_header(header: Line, path: object) -> None:
         raise DamagedRecording(path, 1, problem, advice)
 
 
-# Functions that read each exchange only when it is first used.
+# From here on: reading of each exchange only when it is first used.
 
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'

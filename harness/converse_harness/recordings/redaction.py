@@ -64,9 +64,9 @@ _NESTED: Final = 4
 class Redaction:
     r"""The user's replacements in recordings. Account ids and secrets are always replaced, even without a Redaction.
 
-    `replacements` maps texts and compiled patterns to their replacements. The replacements are made in this order,
-    everywhere in requests and answers. The replacement of a pattern may refer to the pattern's groups (`\1`). Raises
-    ReplyError for values of other types, and for a pattern that matches the empty text.
+    `replacements` maps texts and compiled patterns to their replacements. The replacements are made in the order of
+    this mapping, everywhere in requests and answers. The replacement of a pattern may refer to the pattern's groups
+    (`\1`). Raises ReplyError for values of other types, and for a pattern that matches the empty text.
 
     >>> redaction = Redaction({"ada@example.com": "user@example.com", re.compile(r"ticket-\d+"): "ticket-0"})
     >>> redaction.normalised({"text": "ada@example.com about ticket-4711"})

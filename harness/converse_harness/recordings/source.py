@@ -146,7 +146,8 @@ def _escaped(character: str, quote: str, *, is_bytes: bool) -> str:
 
 
 _CUT: Final = re.compile(r"[^\s]*\s*\n|[^\s]*[^\S\n]*|\s+")
-"""Matches a word with the white space after it. If this contains line ends, the match stops after the last of them."""
+"""Matches a word with the white space after it. If this white space has line ends, the match stops after the last one.
+"""
 
 
 def _parts(text: str, room: int) -> list[str]:

@@ -1,8 +1,8 @@
 """Find the shortest calls of `reply` that reproduce a recorded answer. A spelling is a sequence of calls.
 
-Each possible spelling is tried, the shortest first: a fake with this script answers the recorded request. The result is
-the first spelling with which a client receives an answer equal to the recorded one. Therefore a new helper of `reply`
-needs only a row in one of the tables here.
+The possible spellings are tried, the shortest first: a fake that is scripted with the spelling answers the recorded
+request. The result is the first spelling with which a client receives an answer equal to the recorded one. Therefore a
+new helper of `reply` needs only a row in one of the tables here.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ from converse_harness.stream.http import HttpResponse, Request
 
 
 def header() -> Line:
-    """Make the header line of a recording. `recorded` is the current time."""
+    """Make the header line of a recording. Its member `recorded` is the current time."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -167,7 +167,7 @@ _UNANSWERED: Final = HttpResponse(0, (), ())
 
 @dataclass(frozen=True, slots=True)
 class ForwardedExchange:
-    """A call that is forwarded to the real service. The transport fills in `captured` and reports the end."""
+    """A call forwarded to the real service. The transport fills in `captured` and reports the end of the call."""
 
     call: Call
     captured: CapturedExchange
@@ -250,7 +250,8 @@ class SessionWriter:
         """Write the session to `path`, by default to the session's own file. Without an exchange, write nothing.
 
         Raises OSError, or DamagedRecording if `keeps` is true and the old file is invalid; then the old file is
-        unchanged. If exchanges were left out because of a secret, raises SecretFound after the others are written.
+        unchanged. If exchanges are left out because of a secret, raises SecretFound after the other exchanges are
+        written.
         """
         path = path or self.path
         path.parent.mkdir(parents=True, exist_ok=True)
