@@ -211,7 +211,7 @@ def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]], how: str) -> Ve
     """Return the verdict on the first tool call of the outcome that the fake did not send; None if the fake sent all.
 
     A call whose input is not a JSON object is ignored, since no consumer runs such a call. But an empty text in place
-    of {} is a mistake of the consumer. `how` is the last word of "not sent whole" or "not sent so" in the reason.
+    of {} is a mistake of the consumer. `how` is the word after "not sent" in the reason: "whole" or "so".
     """
     for call in outcome.tool_calls:
         value = _value(call)

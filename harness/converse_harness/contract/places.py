@@ -83,8 +83,10 @@ def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> tup
 
     The result is a description, and True if a part of the member is missing but the rest is right. The result is None
     if no member differs, or if no call got a whole answer. If the fake sent several answers, the outcome may agree with
-    any of them. If `went_on` is true, the outcome may combine several answers: only the members that belong to blocks
-    are compared, and they may also agree with the blocks of all answers together.
+    any of them.
+
+    If `went_on` is true, the outcome may combine several answers. Then only the members that belong to blocks are
+    compared. They may agree with one answer, or with the blocks of all answers together.
     """
     responses = _responses(calls)
     if responses and went_on:

@@ -268,9 +268,9 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     that waits in C code is interrupted when it returns to Python. A consumer that catches the interruption and
     continues cannot be stopped; a fake that is an OwnRun gives it no answer.
 
-    Raises SetUpFailed if the adapter fails before the first request, if a request calls another operation, if Bedrock
-    would refuse the first request, if there was no request, or if the result is not an Outcome. Raises ReplyError for
-    an invalid Outcome, and the exceptions of `pytest.skip` and `pytest.fail`.
+    Raises SetUpFailed if the adapter fails before the first request, sends no request, or returns no Outcome. Also
+    raises SetUpFailed if a request calls another operation, or if Bedrock would refuse the first request. Raises
+    ReplyError for an invalid Outcome, and the exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()

@@ -80,7 +80,8 @@ def takes_arguments(function: Callable[..., Any], count: int) -> bool:
 
 
 _ALIKE: Final = 0.75
-"""An attribute counts as a misspelt setting if the two names are at least so similar; 1 means equal."""
+"""An attribute counts as a misspelt setting if the similarity of the two names is at least this number; 1 means equal.
+"""
 
 
 def _check_names(contract: type[Any], where: str) -> None:

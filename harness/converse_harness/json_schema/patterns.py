@@ -51,7 +51,7 @@ _MIXED: Final = "".join(
 """Characters of four kinds in turn, because the pattern of a password often requires one character of each kind."""
 
 _IN_VAIN: Final = 60
-"""After this number of consecutive variants without a new text, no more variants of a pattern are tried."""
+"""After this number of consecutive attempts without a new text, no more texts are made for a pattern."""
 
 _LONGEST: Final = 10_000
 """The maximum number of characters of a text that is made for a pattern."""
@@ -65,8 +65,8 @@ def matching(pattern: str, low: int, start: int = 0) -> Iterator[str]:
     r"""Yield different texts that contain a match of the pattern, shorter ones first. The number of texts is limited.
 
     `low` is the wanted minimum length. The texts reach it only if a part of the pattern can repeat, or if the pattern
-    allows characters after the match. `start` is the number of the first variant of the text. Raises PatternTooHard for
-    a pattern that Python's re cannot read.
+    allows characters after the match. Another `start` begins with other alternatives and characters. Raises
+    PatternTooHard for a pattern that Python's re cannot read.
 
     >>> next(matching(r"^\d{3}-[a-f]+$", 0)), next(matching(r"^\d{3}-[a-f]+$", 6))
     ('000-a', '000-a')

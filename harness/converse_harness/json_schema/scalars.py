@@ -94,10 +94,9 @@ def words(least: int) -> Iterator[str]:
 
 
 def texts(form: Sequence[SchemaPart], count: int, start: int) -> Iterator[str]:
-    """Yield texts for the patterns, formats and lengths in the schemas of `form`.
+    """Yield texts for the patterns, formats and lengths in the schemas of `form`. Another `start` gives other texts.
 
-    `start` is the number of the first variant. Raises Unsatisfied for a pattern for which no text can be made, and for
-    a length that cannot be reached.
+    Raises Unsatisfied for a pattern for which no text can be made, and for a length that cannot be reached.
     """
     low = int(max(part.get("minLength", 0) for part in form))
     high = int(min(part.get("maxLength", max(low, _LONGEST)) for part in form))

@@ -1,7 +1,7 @@
 """Read a recording: the whole file at once, or each exchange when it is first used.
 
-A file with thousands of exchanges opens quickly, because the first lines of the exchanges are found without decoding
-JSON, and nearly every call needs only the next exchange. Both ways of reading raise the same errors.
+A file with thousands of exchanges opens quickly, because the first line of each exchange is found without decoding
+JSON. Nearly every call needs only the next exchange. Both ways of reading raise the same errors.
 """
 
 from __future__ import annotations

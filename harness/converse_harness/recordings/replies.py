@@ -149,7 +149,8 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
     """Return the chunks of a stream; `events` contains None for bytes that are no event.
 
-    If each chunk is one event without a pause, the result is StreamChunks, which is sent faster.
+    If all events are sent without a pause, and each in a chunk of its own, the result is StreamChunks, which is sent
+    faster.
     """
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]

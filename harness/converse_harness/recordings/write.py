@@ -337,7 +337,7 @@ def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
 
 
 def _summary(reply: Reply) -> str:
-    """Return a summary of a reply: for a complete stream the summary of its message, not the number of events."""
+    """Return a summary of a reply. For a complete stream, it describes the message, not the number of events."""
     if isinstance(reply.body, EventsBody):
         with suppress(StreamOrderError):  # an incomplete stream has no message
             whole = assemble(reply.body.events)
