@@ -54,7 +54,8 @@ _Paths = Iterable[str | None]
 """The result of a check: the paths of the broken keywords; None stands for the path of the checked keyword itself."""
 
 _Check = Callable[[SchemaPart, Any, Any], _Paths]
-"""A function that takes a schema, a keyword's value in this schema, and the value to check."""
+"""A function that returns the paths of broken keywords for a schema, a keyword's value in it, and the value to check.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,9 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """For each exchange, yield the index of its first line, and its lines. It ends before the next call or part."""
+    """For each exchange, yield the index of its first line, and its lines. An exchange ends before the next call or
+    part.
+    """
     starts = [index for index, line in enumerate(lines) if "call" in line or "part" in line]
     for start, end in pairwise([*starts, len(lines)]):
         if "call" in lines[start]:

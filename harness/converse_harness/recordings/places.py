@@ -44,9 +44,9 @@ def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Differe
 
 
 def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """Return all differences between two requests in the path and the body.
+    """Return the differences between two requests in the path and the body, except those in ids and secrets.
 
-    Ids, account ids and masked secrets are not compared, because they differ in each session.
+    The values left out are ids, account ids and masked secrets, because they differ in each session.
     """
     try:
         old, new = ({"path": dict(each.labels), "request": each.request} for each in (recorded, asked))

@@ -129,8 +129,9 @@ def _flat(value: object) -> str:
 
 
 def _quoted(text: str, prefix: str = "") -> str:
-    """Return the literal of a text, after `prefix`. It is in double quotes, or in single quotes if these need fewer
-    escapes.
+    """Return `prefix` and the literal of a text.
+
+    The literal is in double quotes, or in single quotes if these need fewer escapes.
     """
     quote = "'" if text.count('"') > text.count("'") else '"'
     made = "".join(_escaped(each, quote, is_bytes=bool(prefix)) for each in text)

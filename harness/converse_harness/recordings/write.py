@@ -303,7 +303,8 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """Return the exchanges that other writers wrote. `own` counts the exchanges of this writer, as `_unnumbered` texts.
+    """Return the exchanges that other writers wrote. `own` counts this writer's exchanges by their texts from
+    `_unnumbered`.
 
     If several exchanges are equal, the last of them count as exchanges of this writer.
     """
