@@ -19,7 +19,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 
 OVERFLOW: Final = "ContextOverflow"
-"""This name in a contract's setting `errors` means that the conversation is too long."""
+"""In the setting `errors` of a contract, this name means that the conversation is too long."""
 
 HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
 """Faults that the consumer must ignore: its result must be the same as without the fault.
@@ -46,7 +46,7 @@ OBSCURE: Final = frozenset(
         *("index_of_another_block", "no_index"),
     )
 )
-"""Faults that make a tool call ambiguous, so that the consumer may drop the call."""
+"""Faults that make a tool call ambiguous, so that the consumer may leave out the call."""
 
 
 CUT_SHORT: Final = frozenset(
@@ -115,7 +115,7 @@ class Expectation:
 
 
 def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
-    """Assemble an answer from events in any order: deltas are grouped by contentBlockIndex.
+    """Assemble an answer from its events, which may be in any order: deltas are grouped by contentBlockIndex.
 
     Tool uses of the type server_tool_use are left out, since the consumer must not run them.
     """
@@ -156,7 +156,7 @@ def parsed(text: str) -> Any:
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
     """Return the accepted results for several replies in a row.
 
-    The consumer may return the answer of any of the replies, or an error that fits the first one.
+    The consumer may return the answer of any of the replies, or an error that fits the first reply.
     """
     first, *later = map(_of_one, replies)
     for each in later:
@@ -189,9 +189,9 @@ def is_endless(fault: Fault) -> bool:
 
 
 def _in_order(reply: Reply) -> bool:
-    """Whether each block of the answer's events ends before the next block begins, as AWS always sends them.
+    """Whether each block of the answer ends before the next block begins. This is always so in answers of AWS.
 
-    If it does not, a consumer may treat the stream as broken.
+    A consumer may treat any other stream as broken.
     """
     unfinished: object = None
     for event in reply.unbroken_events():
@@ -206,7 +206,9 @@ def _in_order(reply: Reply) -> bool:
 
 
 def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer) -> bool:
-    """Whether the whole answer, including messageStop, was sent before the fault."""
+    """Whether the whole answer, including messageStop, was sent before the fault. `whole` is the answer without the
+    fault.
+    """
     if placement.fault.place == "whole answer":
         return False
     came = list(islice(reply.events(), placement.after))
@@ -228,9 +230,9 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 
 
 def _names(name: str, message: object) -> frozenset[str]:
-    """Return the names by which a consumer may report an error of AWS; empty if AWS's model does not have the error.
+    """Return the names by which a consumer may report the AWS error `name`.
 
-    An empty set accepts every name.
+    The result is empty, which accepts every name, if AWS's model does not contain the error.
     """
     if name not in bedrock.all_errors():
         return frozenset()

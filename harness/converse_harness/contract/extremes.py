@@ -29,9 +29,9 @@ _USAGE: Final[Mapping[str, int]] = {
 
 
 def _stream(*blocks: Iterable[Mapping[str, Any]], stop: str = "end_turn", **metadata: Any) -> Reply:
-    """Make an answer from blocks: for each block, its start and deltas as events without `contentBlockIndex`.
+    """Make an answer from blocks. Each block is given as its start and deltas: events without `contentBlockIndex`.
 
-    `metadata` has more members of the metadata event.
+    `metadata` contains additional members of the metadata event.
     """
     events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
     ended: Mapping[str, Any] = {"contentBlockStop": {}}
@@ -62,14 +62,14 @@ def _thought(text: str, signature: str | None = None) -> list[Mapping[str, Any]]
 
 
 def _cited(*deltas: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the events of a block with two citations of the same title, and then with these deltas."""
+    """Return the events of a block: two citations of sources with the same title, then these deltas."""
     places = ({"documentIndex": 0, "start": start, "end": start + 9} for start in (0, 20))
     sources = ({"title": "Weather", "location": {"documentChar": place}} for place in places)
     return [*(_delta(citation=source) for source in sources), *deltas]
 
 
 def _served(status: str) -> list[list[Mapping[str, Any]]]:
-    """Return two blocks: a tool use that the service runs, and its result, in deltas of two items each."""
+    """Return two blocks: a tool use that the service runs, and the result of the tool in deltas of two items each."""
     name, used = "nova_code_interpreter", "tooluse_extreme000000000served"
     begun = {"toolUseId": used, "name": name, "type": "server_tool_use"}
     done = {"toolUseId": used, "type": f"{name}_result", "status": status}
@@ -122,7 +122,7 @@ _EXTREMES: Final[Sequence[tuple[frozenset[str], Callable[[], Reply]]]] = (
         lambda: _stream(_thought("first", "c2lnbmVk"), _thought("second"), _text("done")),
     ),
 )
-"""For each extreme answer: the kinds of its blocks, and the function that makes the answer."""
+"""The kinds of the blocks of each extreme answer, with the function that makes the answer."""
 
 
 @cache
@@ -133,6 +133,6 @@ def _made() -> Sequence[tuple[frozenset[str], Reply]]:
 
 
 def extremes(kinds: Iterable[str]) -> list[Reply]:
-    """Return the extreme answers whose blocks are all of these kinds."""
+    """Return the extreme answers that contain only blocks of these kinds."""
     chosen = {*kinds}
     return [answer for needed, answer in _made() if needed <= chosen]

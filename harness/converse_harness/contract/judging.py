@@ -77,7 +77,7 @@ ACCIDENTS: Final = frozenset(
         *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
         *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
         *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
-        *("RangeError", "ReferenceError", "SyntaxError"),  # JavaScript's names for these errors
+        *("RangeError", "ReferenceError", "SyntaxError"),  # errors of JavaScript that mean a mistake in code
         *("ImportError", "ModuleNotFoundError"),
     )
 )
@@ -86,10 +86,13 @@ ACCIDENTS: Final = frozenset(
 FINISHED: Final = frozenset(
     (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
 )
-"""The stop reasons of complete answers, by the names of AWS and of frameworks, and None for a consumer without them."""
+"""The stop reasons of complete answers, in the words of AWS and of frameworks.
+
+None is the stop reason of a consumer that does not report any.
+"""
 
 FOLLOW_UP: Final = "OK."
-"""The text of the fake's answer to tool results, and to further calls after a complete answer."""
+"""The text of the fake's answer to tool results, and to all later calls after a complete answer."""
 
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
@@ -104,7 +107,8 @@ def judge(
     *,
     errors: Mapping[type[BaseException] | str, Iterable[str]],
 ) -> Verdict:
-    """Return the verdict on an outcome.
+    """Return the verdict on an outcome. `calls` are the fake's calls; `errors` is the contract's setting with this
+    name.
 
     If Bedrock would refuse a request after the first one, the flaw is BAD_REQUEST, whatever the outcome is.
     """
@@ -166,7 +170,10 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
 
 
 def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    """Return the verdict on an outcome if `answer` is the only accepted answer."""
+    """Return the verdict on an outcome if `answer` is the only accepted answer.
+
+    `went_on` is true if the outcome includes the answer to a later call of the consumer.
+    """
     text = outcome.text.strip()
     readings = {reading.strip() for reading in answer.readings}
     longest = max(readings, key=len)
@@ -187,7 +194,8 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         (name, given)
         for name, given in answer.tool_calls
         if (name, given) not in made
-        # A tool call that the consumer cannot run is not lost: the consumer may send a tool result of status error.
+        # The consumer cannot run this tool call. It is not lost, because the consumer may send a tool result with an
+        # error.
         and not (went_on and (isinstance(given, str) or name != TOOL))
     ]
     if missing and not expected.obscure:
@@ -200,10 +208,10 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
 
 
 def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]], how: str) -> Verdict | None:
-    """Return the verdict on the first tool call of the outcome that the fake did not send; None if it sent all.
+    """Return the verdict on the first tool call of the outcome that the fake did not send; None if the fake sent all.
 
     A call whose input is not a JSON object is ignored, since no consumer runs such a call. But an empty text in place
-    of {} is a mistake of the consumer. `how` is the last word of "not sent whole" or "not sent so" in the reason.
+    of {} is a mistake of the consumer. `how` is the word after "not sent" in the reason: "whole" or "so".
     """
     for call in outcome.tool_calls:
         value = _value(call)
@@ -221,9 +229,9 @@ def _value(call: ToolCall) -> Any:
 
 
 def error_name(error: BaseException | str | None) -> str:
-    """Return the name of an error: AWS's error code if the error has a code, otherwise the name of its class.
+    """Return the name of an error: the error code of AWS or, without one, the name of the error's class.
 
-    A name is returned unchanged, and None as "".
+    A text is returned unchanged, and None as "".
     """
     if error is None or isinstance(error, str):
         return error or ""
@@ -237,9 +245,9 @@ def error_name(error: BaseException | str | None) -> str:
 def _meaning_of(
     error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
 ) -> frozenset[str]:
-    """Return the names of the AWS errors that an error of the consumer may represent; empty if none is known.
+    """Return the names of the AWS errors that the consumer's `error` may represent; empty if none is known.
 
-    The names come from the contract's `errors`, or from the error's own name.
+    The names come from the contract's setting `errors`, or from the error's own name.
     """
     for known, names in errors.items():
         if error == known if isinstance(known, str) else isinstance(error, known):
@@ -250,7 +258,7 @@ def _meaning_of(
 
 
 def _message_of(error: BaseException | str | None) -> str:
-    """Return a colon and the message of an exception; "" if the error is a name."""
+    """Return ": " and the message of an exception; "" for an error of which only the name is known."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 

@@ -51,7 +51,7 @@ OPTIONAL: Final[Mapping[str, str]] = {
     "additional": "`additionalModelResponseFields`, `{}` if none came",
     "content": "all content blocks, as AWS writes them",
 }
-"""The members of an Outcome that are judged only if they are not None."""
+"""The members of an Outcome that are judged only if they are not None, with their meanings."""
 
 _LIST: Final = (list, tuple, NoneType)
 _MAPPING: Final = (Mapping, NoneType)
@@ -91,11 +91,11 @@ class Outcome:
     error if the consumer is written in another language.
 
     Each other member is compared unless it is None. None means that the consumer does not report this member; `[]`,
-    `{}` or "" means that it received nothing. `reasoning` is all text of reasoning; `signatures` and `redacted` are the
-    signatures and the encrypted parts of the reasoning; `citations`, `images`, `tool_results` (of tools that the
-    service ran), `usage`, `trace` and `additional` (additionalModelResponseFields) have the form of AWS. `content` is
-    the list of all content blocks as AWS writes them: a consumer that keeps the message reports all kinds of blocks
-    with it. Raises ReplyError for wrong types.
+    `{}` or "" means that the consumer received nothing. `reasoning` is all text of reasoning. `signatures` and
+    `redacted` are the signatures and the encrypted parts of the reasoning. `citations`, `images`, `tool_results` (of
+    tools that the service ran), `usage`, `trace` and `additional` (additionalModelResponseFields) have the form of AWS.
+    `content` is the list of all content blocks as AWS writes them: a consumer that keeps the message reports all kinds
+    of blocks with it. Raises ReplyError for wrong types.
 
     >>> Outcome("18 °C", stop_reason="end_turn", usage={"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}).error
     """

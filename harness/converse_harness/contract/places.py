@@ -1,4 +1,4 @@
-"""Compare members of an Outcome besides text and tool calls with the sent answer: signatures, usage, and so on.
+"""Compare the optional members of an Outcome, such as signatures or usage, with the sent answer.
 
 The sent answer is read from the fake's calls, because usage and the ids of tools are created only when a call is
 answered. A member that is None is not judged.
@@ -24,7 +24,7 @@ def _blocks(response: Response) -> list[Mapping[str, Any]]:
 
 
 def _held(response: Response, *path: str) -> list[Any]:
-    """Return the value at a path of members in each content block that has such a member."""
+    """Return the value at a path of keys in each content block that has this path."""
     found = (member_of(block, *path) for block in _blocks(response))
     return [value for value in found if value is not None]
 
@@ -33,9 +33,10 @@ def _held(response: Response, *path: str) -> list[Any]:
 class _OutcomePlace:
     """A member of the Outcome: `sent` reads its value from an answer of the fake.
 
-    `shape` is the name of the AWS shape of the value, or of the items of a list; None if AWS's model does not restrict
-    the value. `whole` is true if the member belongs to the whole answer and not to its blocks: a consumer that called
-    again may return the sum of several answers. `in_json` converts a value of a stream to that of a Converse answer.
+    `shape` is the name of the AWS shape of the value or, for a list, of its items. It is None if AWS's model does not
+    restrict the value. `whole` is true if the member belongs to the whole answer and not to its blocks: a consumer that
+    called again may return the sum of several answers. `in_json` converts a value from a stream to its form in a
+    Converse answer.
     """
 
     sent: Callable[[Response], Any]
@@ -69,7 +70,7 @@ SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "toolResult": ("tool_results", "content"),
     "image": ("images", "content"),
 }
-"""For each kind of block, the members of an Outcome that show it. A kind is compared if one of them is not None."""
+"""Maps each kind of block to the members of an Outcome that show it. A kind is compared if one of them is not None."""
 
 
 def _responses(calls: Iterable[Call]) -> list[Response]:
@@ -78,12 +79,14 @@ def _responses(calls: Iterable[Call]) -> list[Response]:
 
 
 def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> tuple[str, bool] | None:
-    """Return how the outcome differs from the sent answer in its first member that differs.
+    """Return how the outcome differs from the sent answer in the first member that differs.
 
-    The result is a text, and True if a part of the member is missing but the rest is right. It is None if no member
-    differs, or if no call got a whole answer. If the fake sent several answers, each of them is accepted. `went_on`
-    means that the outcome covers several answers. Then only the members that belong to blocks are compared, also with
-    the blocks of all answers together.
+    The result is a description, and True if a part of the member is missing but the rest is right. The result is None
+    if no member differs, or if no call got a whole answer. If the fake sent several answers, the outcome may agree with
+    any of them.
+
+    If `went_on` is true, the outcome may combine several answers. Then only the members that belong to blocks are
+    compared. They may agree with one answer, or with the blocks of all answers together.
     """
     responses = _responses(calls)
     if responses and went_on:
@@ -105,9 +108,9 @@ def _first(outcome: Outcome, response: Response, *, whole: bool) -> tuple[str, b
 
 
 def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> str | None:
-    """Return the first of these kinds of blocks that the fake sent, but that no member of the outcome shows.
+    """Return the first kind in `kinds` of which the fake sent a block, but which no member of the outcome shows.
 
-    Return None if the outcome shows all of these kinds that were sent.
+    Return None if there is no such kind.
     """
     sent = {kind for response in _responses(calls) for block in _blocks(response) for kind in block}
     for kind in kinds:
@@ -119,7 +122,7 @@ def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> st
 def _plain(value: Any) -> Any:
     """Copy a value with a dict for each mapping, a list for each tuple and bytes for each bytearray.
 
-    Then two values are equal if their contents are equal.
+    Two such copies are equal if their contents are equal.
     """
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
@@ -130,7 +133,10 @@ def _plain(value: Any) -> Any:
 
 
 def _modelled(shape_name: str | None, value: Any) -> Any:
-    """Return the part of a value that botocore would parse: all members except those that AWS's model lacks."""
+    """Return the value as botocore would parse it: without members that AWS's model does not have.
+
+    `shape_name` is the name of the AWS shape of the value, or of the items of a list.
+    """
     if shape_name is None or not bedrock.has_shape(shape_name):
         return value
     shape = bedrock.shape(shape_name)

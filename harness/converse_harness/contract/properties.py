@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Unending(BaseException):
-    """Raised if the consumer had to be stopped; `error` is the failure of the test.
+    """Raised if the consumer had to be stopped; `error` is the exception that the test raises instead.
 
-    It is a BaseException, so that hypothesis does not shrink the answer: each attempt would take the whole time limit.
+    The class is a BaseException, so that hypothesis does not shrink the answer: each attempt would take the whole time
+    limit.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -33,8 +34,7 @@ class PropertyDraw:
     """The arguments for generating the answers of a property.
 
     `kinds` are the kinds of blocks (None: all) and `examples` is the number of answers. `seed` determines the answers
-    (None: hypothesis chooses a seed). `key` is the key under which hypothesis' database stores the answers that were
-    not handled.
+    (None: hypothesis chooses a seed). The database of hypothesis stores the answers that were not handled under `key`.
     """
 
     operation: str
@@ -72,9 +72,9 @@ class Property:
         quietly = settings(
             max_examples=drawing.examples,
             deadline=None,
-            derandomize=False,  # `seed` determines the answers
+            derandomize=False,  # not needed, because `seed` determines the answers
             database=None if database is None or not shrink else _own_part(database, f"{drawing.key}:{self.name}"),
-            phases=phases,  # `explain` would run the consumer again
+            phases=phases,  # without the phase `explain`, which would run the consumer again
             report_multiple_bugs=False,
             # The health checks are off, because the consumer is slow and the strategies may draw large or rare answers.
             suppress_health_check=(
@@ -100,9 +100,10 @@ class Property:
 
 
 def _own_part(database: ExampleDatabase, key: str) -> ExampleDatabase:
-    """Return a database that stores the answers of one property of one contract in `database`, under keys of its own.
+    """Return a part of `database` that has its own keys and stores the answers of one property of one contract.
 
-    Without it, all properties would share one key: hypothesis derives the key from the source of the test function.
+    Otherwise all properties would share one key, because hypothesis derives the key from the source of the test
+    function.
     """
     from hypothesis.database import ExampleDatabase
 

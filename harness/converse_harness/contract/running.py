@@ -35,12 +35,12 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
     "properties": {"city": {"type": "string"}},
     "required": ["city"],
 }
-"""The only tool in the consumer's request, and the JSON Schema of the tool's input."""
+"""TOOL is the only tool in the consumer's request, and TOOL_SCHEMA the JSON Schema of the tool's input."""
 
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 BEDROCK_URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
-"""A URL of Bedrock. A fake for httpx answers it, and the URLs of all other regions too."""
+"""A URL of Bedrock. A fake for httpx answers requests to this URL, and to the URLs of all other regions."""
 
 PATIENT: Final = 30.0
 """The timeout of the consumer's client in seconds, for cases in which the whole answer arrives."""
@@ -54,8 +54,8 @@ class Target:
     """The fake that the consumer must call, and the request that the consumer must send.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
-    in cases in which the answer never arrives. With the transport "boto", the fake also answers boto clients that the
-    consumer creates itself.
+    in cases in which a part of the answer never arrives. With the transport "boto", the fake also answers boto clients
+    that the consumer creates itself.
 
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse(reply.text("hi")) as fake:
@@ -80,12 +80,12 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The endpoint's URL. Raises ReplyError unless the transport is "server"."""
+        """The URL of the fake's server. Raises ReplyError unless the transport is "server"."""
         return str(self._of_the_server("url"))
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment variables that configure SDKs for the endpoint's URL.
+        """The environment variables that make SDKs send their requests to `url`.
 
         Raises ReplyError unless the transport is "server".
         """
@@ -120,8 +120,10 @@ Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """A function that sends the target's request with the consumer. It returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""The seconds that a consumer has to end by itself after its fake was closed. A consumer that goes on is interrupted
-again and again for so many seconds."""
+"""The number of seconds in which a consumer may end by itself after its fake was closed.
+
+A consumer that goes on is then interrupted again and again for the same time.
+"""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""
@@ -135,7 +137,7 @@ SetUpFailed.__module__ = "converse_harness.contract"  # its public import path
 
 
 class _Stopped(BaseException):
-    """Raised in the thread of a consumer that exceeds the time limit."""
+    """Raised in the thread of a consumer to stop it, because it exceeds the limit of seconds or of requests."""
 
 
 def _raise_in(thread: int) -> None:
@@ -167,10 +169,10 @@ _FAKE: Final[ContextVar[object]] = ContextVar("converse_harness_contract", defau
 
 
 class OwnRun:
-    """A mixin for a Fake that refuses the calls of other runs.
+    """A mixin that makes a Fake refuse the calls of other runs.
 
-    A consumer that cannot be stopped goes on in its thread. Its calls reach the newest fake, so it would take the
-    replies of the next case.
+    A consumer that cannot be stopped goes on in its thread. Its calls reach the newest fake, so the consumer would take
+    the replies of the next case.
     """
 
     def exchange(self, request: Request, **how: str) -> AnyExchange:
@@ -193,7 +195,8 @@ class _Run:
     outcome: object = None
     error: BaseException | None = None
     cancel: Callable[[], object] = lambda: None
-    """Cancels the adapter's coroutine, if there is one; `_Stopped` would not interrupt a waiting event loop."""
+    """Cancels the adapter's coroutine, if there is one; `_Stopped` alone does not interrupt an event loop that waits.
+    """
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -214,7 +217,7 @@ class _Run:
         return await made
 
     def ends(self, time_limit: float, most_calls: int) -> bool:
-        """Wait for the run, and return whether it ended within the limits of seconds and of requests."""
+        """Wait for the end of the run. Return whether the run ended within the limits of seconds and of requests."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.endpoint.calls) <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
@@ -223,7 +226,7 @@ class _Run:
         return not self.thread.is_alive()
 
     def stop(self) -> None:
-        """Stop the run: close the fake, cancel the adapter's coroutine, then interrupt the code of the thread."""
+        """Stop the run: close the fake, cancel the coroutine of the adapter, then raise `_Stopped` in its thread."""
         self.target.fake.close()
         self._cancel()
         self.thread.join(_GRACE)
@@ -242,7 +245,7 @@ class _Run:
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))
-                self._cancel()  # an event loop that waits for events is not interrupted
+                self._cancel()  # `_Stopped` does not interrupt an event loop that waits for events
                 self.thread.join(_LOOK_EVERY)
             with suppress(_Stopped):
                 # If the consumer's thread has ended before it raised the last `_Stopped`, that interruption is pending
@@ -253,21 +256,21 @@ class _Run:
             tried.release()
 
     def _cancel(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed
+        with suppress(RuntimeError):  # raised if the event loop is already closed
             self.cancel()
 
 
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
     """Run the adapter; return its Outcome, an Outcome with the exception that it raised, or None if it was stopped.
 
-    The run is stopped after `time_limit` seconds or after more than `most_calls` requests. First the fake is closed:
-    this ends the wait for an answer. Then the coroutine is cancelled, and then the thread is interrupted. A consumer
+    The run is stopped after `time_limit` seconds or after more than `most_calls` requests. First the fake is closed,
+    which ends the wait for an answer. Then the coroutine is cancelled, and then the thread is interrupted. A consumer
     that waits in C code is interrupted when it returns to Python. A consumer that catches the interruption and
-    continues cannot be stopped; fakes that are an OwnRun give it no answer.
+    continues cannot be stopped; a fake that is an OwnRun gives it no answer.
 
-    Raises SetUpFailed if the adapter fails before the first request, if a request calls another operation, if Bedrock
-    would refuse the first request, if there was no request, or if the result is not an Outcome. Raises ReplyError for
-    an invalid Outcome, and the exceptions of `pytest.skip` and `pytest.fail`.
+    Raises SetUpFailed if the adapter fails before the first request, sends no request, or returns no Outcome. Also
+    raises SetUpFailed if a request calls another operation, or if Bedrock would refuse the first request. Raises
+    ReplyError for an invalid Outcome, and the exceptions of `pytest.skip` and `pytest.fail`.
     """
     going = _Run(adapter, target)
     going.thread.start()

@@ -49,12 +49,16 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "examples": (_is_count, "a whole number, 1 or more"),
     "seed": (lambda value: value is None or (type(value) is int and value >= 0), "a whole number, 0 or more, or None"),
 }
-"""The settings that are one value each: a function that returns whether a value is allowed, and a description of the
-allowed values."""
+"""Maps the settings with one simple value to a function and a text.
+
+The function returns whether a value is allowed; the text describes the allowed values.
+"""
 
 
 def check(contract: type[Any], where: str) -> None:
-    """Check the settings of a contract. Raises ReplyError for an invalid setting."""
+    """Check the settings of a contract. Raises ReplyError for an invalid setting; `where` names the contract in the
+    message.
+    """
     for name, (is_allowed, expected) in _ALLOWED.items():
         if not is_allowed(value := getattr(contract, name)):
             raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")
@@ -76,11 +80,12 @@ def takes_arguments(function: Callable[..., Any], count: int) -> bool:
 
 
 _ALIKE: Final = 0.75
-"""An attribute counts as a misspelt setting if the two names are at least so similar; 1 means equal."""
+"""An attribute counts as a misspelt setting if the similarity of the two names is at least this number; 1 means equal.
+"""
 
 
 def _check_names(contract: type[Any], where: str) -> None:
-    """Raise ReplyError for an attribute with a misspelt name, and for a `consume` that does not accept a target."""
+    """Raise ReplyError for an attribute that looks like a misspelt setting, or a `consume` that accepts no target."""
     for name, value in vars(contract).items():
         if name in SETTINGS or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
             continue

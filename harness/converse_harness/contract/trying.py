@@ -39,7 +39,7 @@ class Contract(Protocol):
 
 
 def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
-    """Open a fake that does not fail the test for unused replies and unexpected calls: the verdict covers both.
+    """Open a fake that does not fail the test for unused replies and unexpected calls, because the verdict covers both.
 
     `server` returns the running server. It is called only for the transport "server".
     """
@@ -66,14 +66,17 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
     try:
         fake.check()
     except CallError:
-        if outcome is not None:  # a stopped consumer may send requests after its fake was closed
+        if outcome is not None:  # after its fake was closed, a stopped consumer may send requests, which are no error
             raise
     return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
 
 
 @contextmanager
 def in_full_once(contract: type[Contract], name: str) -> Generator[None]:
-    """Run a `with` block for the test `name`. If an earlier test raised the same error, shorten it to one line."""
+    """Run a `with` block for the test `name`.
+
+    If an earlier test raised the same error, shorten the error to one line.
+    """
     try:
         yield
     except (SetUpFailed, ReplyError) as error:
@@ -81,12 +84,13 @@ def in_full_once(contract: type[Contract], name: str) -> Generator[None]:
         if first == name:
             raise
         line = f"{type(error).__name__}, as in {first}: {' '.join(str(error).split())[:_SHOWN]}..."
-        raise Failed(line, pytrace=False) from None  # `pytest.fail` would show the error as the cause
+        raise Failed(line, pytrace=False) from None  # `pytest.fail` would also show the original error, as the cause
 
 
 _SHOWN: Final = 80
 _RAISED: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDictionary()
-"""Maps each contract to the errors of its adapter: their texts, with the test that raised each of them in full."""
+"""Maps each contract to the errors of its adapter: the text of each error, and the test that raised the error in full.
+"""
 
 
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
@@ -104,7 +108,7 @@ def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verd
 
 
 def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) -> None:
-    """Raise SetUpFailed if the setting `kinds` names a kind of blocks that was sent, but that the outcome omits."""
+    """Raise SetUpFailed if the setting `kinds` names a kind of blocks that was sent but is not in `outcome`."""
     if contract.kinds is None or outcome.error is not None:
         return
     kind = unshown(outcome, calls, contract.kinds)

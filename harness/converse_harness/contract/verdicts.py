@@ -101,7 +101,7 @@ def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> N
 
 
 def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled | None:
-    """Return the exception for a test in which the consumer was tried; None if it handled the answer.
+    """Return the exception to raise after the run `tried` of the consumer; None if the consumer handled the answer.
 
     `asked` is the case or property of the test, and `contract` is the name of the contract's class.
     """
@@ -133,9 +133,10 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
 
 
 def counted(tried: Sequence[Tried], asked: Property, contract: str) -> tuple[Tried | None, NotHandled | None]:
-    """Return the first run that was not handled, and an exception for the test that contains the number of such runs.
+    """Return the first run in which an answer was not handled, and an exception with the number of such runs.
 
-    Both are None if all runs were handled.
+    Both are None if all runs were handled. `asked` is the property of the test, and `contract` the name of the
+    contract's class.
     """
     wrong = [each for each in tried if each.seen.verdict.level is not VerdictLevel.HANDLED]
     if not wrong:

@@ -1,6 +1,6 @@
 """Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
 
-They are defined in two tables: `order.ORDER_FAULTS`, except those in NOT_SENDABLE, and `response.RESPONSE_FAULTS`. The
+They come from two tables, `order.ORDER_FAULTS` and `response.RESPONSE_FAULTS`; those in NOT_SENDABLE are left out. The
 stub `__init__.pyi` declares the name of each fault for type checkers.
 """
 
@@ -25,7 +25,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     **{name: fault for name, fault in ORDER_FAULTS.items() if name not in NOT_SENDABLE},
     **RESPONSE_FAULTS,
 }
-"""Maps each fault's name to the fault."""
+"""Maps the name of each fault that a fake can send to the fault."""
 
 globals().update(FAULTS, __all__=sorted(FAULTS))
 

@@ -15,15 +15,18 @@ from converse_harness.stream.http import HttpResponse
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
 """The level at which a fault breaks the protocol. A reply has at most one fault per level.
 
-The faults are applied in the order of the levels. Connection faults are applied before HTTP faults, because the
-position of a connection fault is a number of events, and an HTTP fault may move the events to other chunks."""
+The faults of a reply are applied in the order in which the levels are listed. Connection faults come before HTTP
+faults: the position of a connection fault is a number of events, and an HTTP fault may distribute the events over other
+chunks.
+"""
 
 
 Place = Literal["position", "between", "in event", "whole answer"]
-"""The meaning of a placement's `after`.
+"""How the position of a fault is counted: the meaning of `after` in a FaultPlacement.
 
 With `position`, it is the index of the event at which the order is broken. With `between` and `in event`, it is the
-number of whole events before the fault. With `whole answer`, it has no meaning."""
+number of whole events before the fault. With `whole answer`, it has no meaning.
+"""
 
 Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways in which a client reaches a fake."""
@@ -38,8 +41,10 @@ CHECKSUM: Final = "raises ChecksumMismatch"
 PROTOCOL: Final = "raises urllib3's ProtocolError"
 TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
 NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
-"""NO_NOTICE and the constants above it describe botocore's reaction to a fault in a stream. The text after a semicolon
-is about the older release with that number."""
+"""NO_NOTICE and the constants above describe how botocore reacts to a fault in a stream.
+
+A text after a semicolon is about the older botocore release with that number.
+"""
 
 FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
@@ -53,9 +58,9 @@ Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 class Fault:
     """A deliberate breach of the protocol; either an OrderFault or a ResponseFault.
 
-    `botocore` describes botocore's reaction in a stream. `on_body` applies the fault to the body of a response that is
-    not a stream; None if only a stream can have the fault. `seconds` is the duration of timed faults (`stall`,
-    `slow_first_byte`). `no_answer`: the fault replaces the whole answer.
+    `botocore` describes how botocore reacts to the fault in a stream. `on_body` applies the fault to the body of a
+    response that is not a stream; None if only a stream can have the fault. `seconds` is the duration of timed faults
+    (`stall`, `slow_first_byte`). `no_answer` is true if the fault replaces the whole answer.
     """
 
     name: str
@@ -88,7 +93,7 @@ class Fault:
         return f"faults.{self.name}" + (f".lasting({self.seconds!r})" if lasts else "")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the repr. Without this method, hypothesis would print all fields of the dataclass in its reports."""
+        """Print the repr for hypothesis, whose reports would otherwise contain all fields of the dataclass."""
         del cycle  # a fault cannot contain itself, so `cycle` is ignored
         printer.text(repr(self))
 
@@ -99,7 +104,7 @@ DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class FaultPlacement:
-    """A fault at its position in an answer with `events` events. `Place` defines the meaning of `after`."""
+    """A fault at its position in an answer with `events` events. The fault's `place` defines the meaning of `after`."""
 
     fault: Fault
     after: int
@@ -121,7 +126,8 @@ class FaultPlacement:
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
-    """Return the placement of a fault after the first `after` of an answer's `events` events, by default in the middle.
+    """Return the placement of a fault in an answer with `events` events. `after` is its position, by default the
+    middle.
 
     Raises ReplyError if this position is not possible.
     """

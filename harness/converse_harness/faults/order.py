@@ -1,7 +1,7 @@
-"""A table of all faults in the order of a stream's events.
+"""A table of all faults in the order of a stream's events. Each fault turns a legal stream into an illegal one.
 
-Each fault turns a complete, legal stream into a stream with exactly this fault. The module `stream.grammar` rejects the
-broken stream. `applicable_at` returns the positions at which a fault is possible; `apply_at` returns the broken stream.
+The illegal stream has exactly this fault, for which the module `stream.grammar` rejects it. `applicable_at` returns the
+positions at which a fault is possible; `apply_at` returns the illegal stream.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from converse_harness.faults.positions import Event, Events, Where
 from converse_harness.stream.grammar import kind
 
 Stream = list[dict[str, Any]]
-"""The events of a stream, which a fault may change."""
+"""The events of a stream. They are copies, so a fault may change them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -28,7 +28,8 @@ class OrderFault(Fault):
     """One way to break the order of a stream's events.
 
     `refusal` is a regular expression for the message of the StreamOrderError that the fault causes. `where` is the
-    condition for possible positions. `rewrite` returns the events with the fault at a position.
+    condition that a position must fulfil. `rewrite` takes the events and a position, and returns the events with the
+    fault.
     """
 
     level: FaultLevel = field(default="events", init=False)
@@ -39,7 +40,7 @@ class OrderFault(Fault):
     rewrite: Callable[[Stream, int], Stream]
 
     def applicable_at(self, events: Events) -> list[int]:
-        """Return the positions at which the fault can be applied in a legal stream; empty if there are none."""
+        """Return the positions in a legal stream at which the fault can be applied; empty if there are none."""
         return [place for place in range(len(events)) if self.where(events, place)]
 
     def apply_at(self, events: Events, position: int) -> Stream:
@@ -60,9 +61,9 @@ class OrderFault(Fault):
         return re.search(self.refusal, message) is not None
 
     def placed(self, after: int | None, events: Events) -> FaultPlacement:
-        """Return the placement of the fault at the index `after` in these events.
+        """Return the placement of the fault at the event with the index `after`.
 
-        By default, the middle one of the possible positions is used. Raises ReplyError if the position is not possible.
+        The default is the middle one of the possible positions. Raises ReplyError if the position is not possible.
         """
         places = self.applicable_at(events)
         if not places:
@@ -79,7 +80,7 @@ class OrderFault(Fault):
 
 
 def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> Stream:
-    """Return the events with the order fault applied. For a fault of another level, return the events unchanged."""
+    """Return the events with the order fault applied. A fault of another level than "events" changes nothing."""
     listed, fault = [dict(event) for event in events], placement.fault
     return fault.apply_at(listed, placement.after) if isinstance(fault, OrderFault) else listed
 
@@ -97,7 +98,7 @@ def _swap(events: Stream, position: int) -> Stream:
 
 
 def _insert(event: dict[str, Any], events: Stream, position: int) -> Stream:
-    """Insert an event after the position. An inserted delta gets the contentBlockIndex of the event at the position."""
+    """Insert a copy of `event` after the position. A delta gets the contentBlockIndex of the event at the position."""
     (name,) = event
     given = copy.deepcopy(event)
     if name == "contentBlockDelta":
@@ -112,7 +113,7 @@ def _change(edit: Callable[[dict[str, Any]], None], events: Stream, position: in
 
 
 def _renumber(by: int, events: Stream, position: int) -> Stream:
-    """Add `by` to each contentBlockIndex, beginning with the event at the position."""
+    """Add `by` to the contentBlockIndex of the event at the position and of each later event."""
     for place in range(position, len(events)):
         if positions.OF_BLOCK(events, place):
             (members,) = events[place].values()
@@ -121,7 +122,7 @@ def _renumber(by: int, events: Stream, position: int) -> Stream:
 
 
 def _move(name: str, events: Stream, position: int) -> Stream:
-    """Move the stream's only event of this type to the place directly after the position."""
+    """Move the stream's only event of the type `name` to the place directly after the position."""
     (moved,) = (event for event in events if name in event)
     rest = [event for event in events if event is not moved]
     return [*rest[: position + 1], moved, *rest[position + 1 :]]

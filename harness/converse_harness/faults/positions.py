@@ -1,7 +1,8 @@
 """Conditions for the positions at which a fault can break the order of events.
 
-A condition is a function of a list of events and an index: it returns whether the fault is possible at that index. The
-list may contain broken events. If an event is missing or broken, a condition on its type returns false.
+A condition is a function of a list of events and the index `place` of one of them. It returns whether the fault is
+possible at this event. The list may contain broken events: a condition on the type of a missing or broken event is
+false.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Where = Callable[[Events, int], bool]
 
 
 def _symbol(events: Events, place: int) -> str:
-    """Return `stream.grammar.symbol` of the event at this index; empty if the event is missing or already broken."""
+    """Return `stream.grammar.symbol` of the event at the index `place`; "" if it is missing or already broken."""
     if place not in range(len(events)) or not one_type(events, place):
         return ""
     ((name, members),) = events[place].items()
@@ -32,7 +33,7 @@ def _symbol(events: Events, place: int) -> str:
 
 
 def is_a(*types: str) -> Where:
-    """Return a condition: the symbol of the event is one of `types`, or begins with one of these and a dot."""
+    """Return the condition that the symbol of the event is one of `types`, or begins with one of them and a dot."""
 
     def at(events: Events, place: int) -> bool:
         name = _symbol(events, place)
@@ -45,7 +46,7 @@ START: Final = is_a("contentBlockStart")
 DELTA: Final = is_a("contentBlockDelta")
 CLOSE: Final = is_a("contentBlockStop")
 IN_BLOCK: Final = is_a("contentBlockStart", "contentBlockDelta")
-"""True for a contentBlockStart or contentBlockDelta, after which a block is open."""
+"""The condition that the event is a contentBlockStart or contentBlockDelta, so that a block is open after it."""
 
 OF_BLOCK: Final = is_a(*BLOCK_EVENTS)
 _END: Final = is_a("messageStop", "metadata")
@@ -53,7 +54,7 @@ _TOOL_INPUT: Final = is_a("contentBlockDelta.toolUse")
 
 
 def anywhere(events: Events, place: int) -> bool:
-    """Return true for every event."""
+    """Return true: the fault is possible at every event."""
     return True
 
 
@@ -78,7 +79,9 @@ def before_the_end(events: Events, place: int) -> bool:
 
 
 def before_the_one(name: str, where: Where) -> Where:
-    """Return a condition: `where` is true, and the stream's only event of type `name` is at least two places later."""
+    """Return the condition that `where` is true and that the stream's only event of type `name` is at least two places
+    later.
+    """
 
     def at(events: Events, place: int) -> bool:
         later = [number > place + 1 for number, event in enumerate(events) if name in event]

@@ -1,6 +1,6 @@
 """A table of named faults in the bytes of frames, in the HTTP response and of the connection.
 
-Each fault changes a response before it is sent: `on_stream` changes a response with a stream, `on_body` any other.
+Each fault changes a response before it is sent: `on_stream` changes a streaming response, `on_body` any other response.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ON_A_SOCKET: Final[frozenset[Transport]] = frozenset({"server"})
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResponseFault(Fault):
-    """A fault of any level except the order of events; `on_stream` applies it to a streaming response."""
+    """A fault of any level except "events"; `on_stream` applies it to a streaming response."""
 
     on_stream: Change = field(kw_only=True)
 
@@ -31,13 +31,13 @@ GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
 JSON: Final = b'{"message":"This is JSON, and a stream of events is due."}'
 
 _ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
-"""The names of the headers of successful responses; `_send_nothing` drops all others."""
+"""The names of the headers of successful responses. The function `_send_nothing` drops all other headers."""
 
 _HEADERS_LENGTH: Final = slice(4, 8)
 
 
 def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
-    """Return a Change that applies `change` to the chunks of a stream. Each chunk contains one frame."""
+    """Return a Change that replaces the chunks of a stream by the result of `change`. Each chunk contains one frame."""
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
@@ -58,9 +58,9 @@ def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool 
 
 
 def _cut(length: Callable[[bytes], int]) -> Change:
-    """Return a Change that cuts the first frame after the fault's position to `length`, and drops all later frames.
+    """Return a Change that cuts the first frame after the fault's position, and drops all later frames.
 
-    The HTTP response ends normally.
+    `length` takes the frame, and returns how many of its bytes remain. The HTTP response ends normally.
     """
     return _on_next(lambda chunk, _: Chunk(chunk.data[: length(chunk.data)], chunk.delay), is_last=True)
 
@@ -69,7 +69,10 @@ _cut_in_middle: Final = _cut(lambda frame: len(frame) // 2)
 
 
 def _flip(place: int) -> Change:
-    """Return a Change that flips the lowest bit of the byte at `place` in the first frame after the position."""
+    """Return a Change that flips the lowest bit of one byte in the first frame after the fault's position.
+
+    `place` is the index of the byte in the frame.
+    """
 
     def flipped(chunk: Chunk, _: FaultPlacement) -> Chunk:
         data = bytearray(chunk.data)
@@ -96,7 +99,7 @@ def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Ch
 
 
 def _send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return a 200 response without a body; for a stream, its headers still contain `Transfer-Encoding: chunked`."""
+    """Return a 200 response without a body. For a stream, the header `Transfer-Encoding: chunked` remains."""
     ordinary = [(name, value) for name, value in response.headers if name in _ORDINARY_HEADERS]
     kept = tuple((name, "0" if name == "Content-Length" else value) for name, value in ordinary)
     return replace(response, status=200, headers=kept, chunks=())
@@ -109,7 +112,10 @@ def _send_json(response: HttpResponse, placement: FaultPlacement) -> HttpRespons
 
 
 def _promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Return the response with a Content-Length one byte larger than its body. The connection closes after the body."""
+    """Return the response with a Content-Length of one byte more than its body.
+
+    The connection closes after the body.
+    """
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
     headers = _with_length(response.headers, {"Content-Length": promised, "Transfer-Encoding": promised})
@@ -117,7 +123,10 @@ def _promise_too_much(response: HttpResponse, placement: FaultPlacement) -> Http
 
 
 def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the headers with these values replaced, and with Transfer-Encoding renamed to Content-Length."""
+    """Return the headers with the values in `changes`, and with Transfer-Encoding renamed to Content-Length.
+
+    The keys of `changes` are the names before the renaming.
+    """
     names = {"Transfer-Encoding": "Content-Length"}
     return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 
@@ -134,14 +143,17 @@ def _break_stream(broken: Break, change: Change = _end_here) -> Change:
 
 
 def _halves(response: HttpResponse, placement: FaultPlacement, later: float = 0.0) -> tuple[Chunk, Chunk]:
-    """Return the parts of a body that is not a stream before and after the fault; `later` is the pause between them."""
+    """Return the part of a body before the fault, and the part after it; the body is not a stream.
+
+    `later` is the pause between the two parts in seconds.
+    """
     (chunk,) = response.chunks
     at = int(len(chunk.data) * placement.part)
     return Chunk(chunk.data[:at], chunk.delay), Chunk(chunk.data[at:], later)
 
 
 def _break_body(broken: Break) -> Change:
-    """Return a Change that breaks the connection in the middle of a body that is not a stream.
+    """Return a Change that breaks the connection within a body that is not a stream, at the fault's position.
 
     The Content-Length remains the length of the whole body.
     """
@@ -169,7 +181,7 @@ def _wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
 
 
 def _leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Mark the response as stale: it is sent whole, but the client's next request on this connection fails."""
+    """Mark the response as stale: it is sent completely, but the client's next request on this connection fails."""
     return replace(response, stale=True)
 
 
@@ -341,4 +353,4 @@ _TABLE: Final = (
 )
 
 RESPONSE_FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in _TABLE}
-"""All faults by name, except the faults in the order of events."""
+"""All faults by name, except the faults in the order of events, which are in ORDER_FAULTS."""

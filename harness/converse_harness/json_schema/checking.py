@@ -33,7 +33,11 @@ def broken(part: SchemaPart, value: Any) -> str | None:
 
 
 def broken_by(part: SchemaPart, keyword: str, given: Any, value: Any) -> _Paths:
-    """Return the paths of the broken keywords at and below one keyword, which has the value `given` in `part`."""
+    """Return the paths of the keywords that `value` breaks: `keyword`, whose value in `part` is `given`, and keywords
+    below it.
+
+    None stands for the path of `keyword` itself.
+    """
     check = CHECKS.get(keyword)
     if check is None or (check.about and kind(value) not in TYPES[check.about]):
         return ()
@@ -50,7 +54,8 @@ _Paths = Iterable[str | None]
 """The result of a check: the paths of the broken keywords; None stands for the path of the checked keyword itself."""
 
 _Check = Callable[[SchemaPart, Any, Any], _Paths]
-"""Function of a schema, the keyword's value in this schema, and the value to check."""
+"""A function that returns the paths of broken keywords for a schema, a keyword's value in it, and the value to check.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,9 @@ class KeywordCheck:
 
 
 def _plain(about: str, is_right: Callable[[Any, Any], object]) -> KeywordCheck:
-    """Make a check from a function of two arguments: the keyword's value and the checked value."""
+    """Make a check from a function of the keyword's value and the value to check; it returns whether the latter is
+    valid.
+    """
     return KeywordCheck(about, lambda part, given, value: () if is_right(given, value) else (None,))
 
 
@@ -71,15 +78,19 @@ def _below(children: Iterable[SchemaPart], value: Any) -> Iterator[str]:
 
 
 def _branch(part: Part, value: Any) -> list[Part]:
-    """Return `then` or `else`, depending on `if`; an empty list if the schema does not have the keyword."""
+    """Return the part under `then` if the value satisfies `if`, otherwise the part under `else`.
+
+    The result is a list, which is empty if the schema does not have this keyword.
+    """
     name = "then" if holds(part.child("if"), value) else "else"
     return [part.child(name)] if part.get(name) is not None else []
 
 
 def limits(parts: Iterable[SchemaPart], keyword: str) -> Iterator[tuple[Fraction, bool]]:
-    """Yield the limits of the schemas' numbers, each with whether the limit itself is allowed.
+    """Yield the lower or upper limits in these schemas, each with true if a number may be equal to the limit.
 
-    `keyword` is `minimum` or `maximum`; the exclusive keyword is a number, or (in older drafts) true or false.
+    `keyword` is `minimum` or `maximum`. The value of `exclusiveMinimum` or `exclusiveMaximum` is a number or, in older
+    drafts, true or false.
     """
     for part in parts:
         exclusive = part.get(f"exclusive{keyword.capitalize()}")
@@ -91,7 +102,7 @@ def limits(parts: Iterable[SchemaPart], keyword: str) -> Iterator[tuple[Fraction
 
 
 def exact(number: float) -> Fraction:
-    """Return the exact fraction of a number's decimal form: 1/10 for 0.1."""
+    """Return the fraction that is exactly equal to a number's decimal form: 1/10 for 0.1."""
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
@@ -117,7 +128,10 @@ def _contains(part: SchemaPart, given: Any, value: Any) -> _Paths:
 
 
 def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
-    """Make the check of a keyword that requires names, or applies a schema, if the object has a certain member."""
+    """Make the check of `keyword`, such as `dependentRequired`.
+
+    If an object has a certain member, the keyword requires other members, or applies a schema to the object.
+    """
 
     def check(part: SchemaPart, given: Any, value: Any) -> Iterator[str | None]:
         for name, then in given.items():
@@ -133,8 +147,8 @@ def _dependent(keyword: str) -> Callable[[SchemaPart, Any, Any], _Paths]:
 def applied(part: Part, value: Any) -> Iterator[Part]:
     """Yield the schemas that apply to a value: the part itself, the target of its `$ref`, and its branches.
 
-    A branch, such as a child of `anyOf`, applies if the value satisfies it. Targets and branches of the yielded schemas
-    follow in the same way.
+    A branch, such as a child of `anyOf`, applies if the value satisfies it. The targets and branches of the yielded
+    schemas are yielded, too.
     """
     yield part
     nearby = [*part.targets(), *(each for keyword in ("allOf", "anyOf", "oneOf") for each in part.children(keyword))]

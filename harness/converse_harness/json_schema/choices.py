@@ -1,4 +1,7 @@
-"""Find the values that a conjunction of schemas lists itself (such as `enum` or `default`), and the types to try."""
+"""Find the values that schemas list themselves (such as `enum` or `default`), and the types of values to try.
+
+The schemas are a conjunction: a value must satisfy all of them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatis
 from converse_harness.json_values import is_array
 
 _Turned = Callable[[str, Sequence[Any]], Sequence[Any]]
-"""A function of a place and several items that rotates the items; the seed decides which item comes first."""
+"""A function that rotates items. It takes a place in the schema and the items; the seed decides which item comes first.
+"""
 
 
 def given_values(form: Sequence[SchemaPart], turned: _Turned) -> Sequence[Any]:
-    """Return the values that the schemas list, preferred ones first. They need not satisfy the schemas."""
+    """Return the values that the schemas in `form` list, preferred ones first. They need not satisfy the schemas."""
     schemas = [(part.path, part.schema) for part in form if part.schema is not True]
     constants = [schema["const"] for _, schema in schemas if "const" in schema]
     shown = [schema["default"] for _, schema in schemas if "default" in schema]
@@ -31,7 +35,8 @@ def is_closed(form: Sequence[SchemaPart]) -> bool:
 
 
 def types_to_try(form: Sequence[SchemaPart], turned: _Turned) -> Iterable[str]:
-    """Return the types of values to try, in order: those in `type`, otherwise those that the other keywords restrict.
+    """Return the types of values to try, in order: the types in `type`, otherwise the types that other keywords
+    restrict.
 
     Raises Unsatisfied if the `type` keywords of the schemas have no type in common.
     """

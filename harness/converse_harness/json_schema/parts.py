@@ -1,4 +1,4 @@
-"""The types and the equality of JSON values, the forms of keywords, and SchemaPart: a schema with its place."""
+"""Types, kinds and equality of JSON values, the forms of keywords' values, and SchemaPart: a schema with its place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPES: Final[Mapping[str, frozenset[str]]] = {
     "array": frozenset({"array"}),
     "object": frozenset({"object"}),
 }
-"""Name of a type, as in the keyword `type` -> the kinds of values that the type allows."""
+"""Maps the name of each type, as in the keyword `type`, to the kinds of values that the type allows."""
 
 _KINDS: Final[Mapping[type, str]] = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array"}
 
@@ -61,7 +61,7 @@ def key(value: Any) -> object:
 
 
 def is_multiple(number: float, of: float) -> bool:
-    """Whether a number is a multiple of `of`, both in exact decimal arithmetic and in division of floats.
+    """Whether a number is a multiple of `of`, both in exact decimal arithmetic and in the division of floats.
 
     >>> is_multiple(0.75, 0.25), is_multiple(0.07, 0.01), is_multiple(7, 7.5)
     (True, False, False)
@@ -76,7 +76,9 @@ def is_multiple(number: float, of: float) -> bool:
 
 
 class Unsatisfied(Exception):
-    """Raised if no value can be made for a schema. `path` is the place of the keyword that prevents it."""
+    """Raised if no value can be made for a schema, or if a schema is invalid. `path` is the path of the keyword in
+    question.
+    """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -210,9 +212,9 @@ class SchemaPart:
         return [self.child(keyword, index) for index in range(len(self.get(keyword, ())))]
 
     def targets(self) -> Sequence[Self]:
-        """Return a list of the part to which `$ref` refers. The list is empty if the schema has no `$ref`.
+        """Return a list with the part to which `$ref` refers. The list is empty if the schema has no `$ref`.
 
-        Raises Unsatisfied if the whole schema has no part at this place.
+        Raises Unsatisfied if the whole schema has no part at the place that `$ref` names.
         """
         reference: str | None = self.get("$ref")
         if reference is None:

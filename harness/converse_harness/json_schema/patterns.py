@@ -24,9 +24,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _python(pattern: str) -> Iterator[str]:
-    r"""Yield a pattern's tokens in Python's syntax.
+    r"""Yield the tokens of a JSON Schema pattern in Python's syntax.
 
-    Outside character classes, `$` becomes `\Z`, and `(?<name>` becomes `(?P<name>`; inside, `[` becomes `\[`.
+    Outside character classes, `$` becomes `\Z`, and `(?<name>` becomes `(?P<name>`. Inside character classes, `[`
+    becomes `\[`.
     """
     inside = False
     for token in _TOKENS.findall(pattern):
@@ -50,7 +51,7 @@ _MIXED: Final = "".join(
 """Characters of four kinds in turn, because the pattern of a password often requires one character of each kind."""
 
 _IN_VAIN: Final = 60
-"""After this number of consecutive variants without a new text, a pattern counts as exhausted."""
+"""After this number of consecutive attempts without a new text, no more texts are made for a pattern."""
 
 _LONGEST: Final = 10_000
 """The maximum number of characters of a text that is made for a pattern."""
@@ -61,11 +62,11 @@ class PatternTooHard(Exception):
 
 
 def matching(pattern: str, low: int, start: int = 0) -> Iterator[str]:
-    r"""Yield different texts that contain a match of the pattern, shortest first, up to a number of variants.
+    r"""Yield different texts that contain a match of the pattern, shorter ones first. The number of texts is limited.
 
     `low` is the wanted minimum length. The texts reach it only if a part of the pattern can repeat, or if the pattern
-    allows characters after the match. `start` is the number of the first variant. Raises PatternTooHard for a pattern
-    that Python's re cannot read.
+    allows characters after the match. Another `start` begins with other alternatives and characters. Raises
+    PatternTooHard for a pattern that Python's re cannot read.
 
     >>> next(matching(r"^\d{3}-[a-f]+$", 0)), next(matching(r"^\d{3}-[a-f]+$", 6))
     ('000-a', '000-a')
@@ -101,10 +102,10 @@ def _variants(tree: Any, low: int, start: int) -> Iterator[str]:
 
 
 class _Maker:
-    """Maker of one text from a parsed pattern.
+    """Makes one text from a parsed pattern.
 
-    `chars` are the characters to choose from; `branch` is the number of the alternative to take. `more` is the number
-    of additional repeats of a repeated part, above its minimum. `shift` changes the choice of each character.
+    `chars` are the characters to choose from, and `branch` is the number of the alternative to take. `more` is the
+    number of additional repeats of a repeated part, above its minimum. `shift` changes the choice of each character.
     """
 
     def __init__(self, chars: str, branch: int, more: int, shift: int) -> None:
@@ -116,7 +117,7 @@ class _Maker:
         self._made = 0
 
     def text(self, tree: Any) -> str:
-        """Return the text for a part of the pattern."""
+        """Return a text for `tree`, a part of the parsed pattern."""
         return "".join(self._part(str(op), value) for op, value in tree)
 
     def _part(self, op: str, value: Any) -> str:
@@ -164,7 +165,8 @@ class _Maker:
 
 
 _EMPTY: Final = ("AT", "ASSERT", "ASSERT_NOT")
-"""Parts that match a position, not characters. The finished text is checked against the whole pattern."""
+"""The kinds of parts that match a position, not characters. `matching` checks each finished text against the pattern.
+"""
 
 _REPEATS: Final = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _POINTS: Final = ("LITERAL", "RANGE")
@@ -188,4 +190,4 @@ _TESTS: Final[Mapping[str, Callable[[Any], _Test]]] = {
     "ANY": lambda value: lambda char: True,
     "CATEGORY": lambda value: re.compile(_CATEGORIES[str(value)], re.ASCII).fullmatch,
 }
-"""Maps each kind of part in a character class to a function that makes the test of a character."""
+"""Maps each kind of item in a character class to a function that makes the test of a character."""

@@ -1,4 +1,7 @@
-"""Make candidates (numbers and texts) for a conjunction of schemas, the least ones first."""
+"""Make candidates (numbers and texts) for a conjunction: a list of schemas that must all be satisfied.
+
+The least candidates come first.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,17 @@ from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
 from converse_harness.json_schema.patterns import PatternTooHard, matching
 
 _FINEST: Final = 12
-"""The maximum number of decimal places of a made fraction."""
+"""Fractions with fewer decimal places than this number are tried."""
 
 _LONGEST: Final = 100_000
-"""The maximum number of characters of a made text."""
+"""The maximum number of characters of a text that is made."""
 
 
 def numbers(form: Sequence[SchemaPart], count: int, start: int, *, whole: bool) -> Iterator[int | float]:
-    """Yield numbers within the limits of a conjunction, those near 0 first. With `whole`, yield only integers.
+    """Yield numbers within the limits that the schemas in `form` set, those near 0 first.
 
-    `start` moves the first number away from 0. Raises Unsatisfied if no number is found.
+    If `whole` is true, yield only integers. `start` moves the first number away from 0. Raises Unsatisfied if no number
+    is found.
     """
     low = max(limits(form, "minimum"), default=None, key=lambda limit: (limit[0], not limit[1]))
     high = min(limits(form, "maximum"), default=None)
@@ -56,14 +60,14 @@ _NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
 
 
 def at_least(number: Fraction, *, inclusive: bool) -> int:
-    """Return the smallest integer that is not below a number; unless `inclusive`, the smallest that is above it."""
+    """Return the smallest integer that is at least `number` or, if `inclusive` is false, greater than `number`."""
     return math.ceil(number) if inclusive else math.floor(number) + 1
 
 
 def _from(first: int | None, last: int | None, start: int, count: int) -> Iterator[int]:
-    """Yield integers from `first` to `last` (None: without a limit).
+    """Yield integers from `first` to `last`; None means that there is no limit.
 
-    The first integer is the one nearest to 0, moved by `start`; its neighbours follow.
+    The first integer is the one nearest to 0, moved by `start`; its neighbours follow, up to the distance `count`.
     """
     middle = 0 if last is None else min(0, last)
     middle = middle if first is None else max(middle, first)
@@ -84,13 +88,13 @@ def common(steps: Sequence[Fraction]) -> Fraction:
 
 
 def words(least: int) -> Iterator[str]:
-    """Yield all texts of lowercase letters with at least this many characters, the shortest first."""
+    """Yield all texts of lowercase letters with at least `least` characters, the shortest first."""
     for length in counting(least):
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
 def texts(form: Sequence[SchemaPart], count: int, start: int) -> Iterator[str]:
-    """Yield texts for the patterns, formats and lengths of a conjunction; `start` is the number of the first variant.
+    """Yield texts for the patterns, formats and lengths in the schemas of `form`. Another `start` gives other texts.
 
     Raises Unsatisfied for a pattern for which no text can be made, and for a length that cannot be reached.
     """

@@ -1,8 +1,8 @@
 """Make the least value that satisfies a schema.
 
-Candidates are made from a conjunction of schemas: `$ref` and `allOf` add schemas to it, `anyOf`, `oneOf` and `if` are
-taken branch by branch. Each candidate is checked against every schema of the conjunction. Keywords that only exclude
-values (`not`, the other branches of `oneOf`) therefore need no code here.
+Candidates are made for a conjunction, a list of schemas that must all be satisfied. `$ref` and `allOf` add schemas to
+it; the branches of `anyOf`, `oneOf` and `if` are added one at a time. Each candidate is checked against every schema of
+the conjunction. Keywords that only exclude values (`not`, the other branches of `oneOf`) therefore need no code here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from converse_harness.json_schema.scalars import numbers, texts, words
 from converse_harness.json_values import is_array
 
 _SOME: Final = 6
-"""The usual number of values that are made for one conjunction; more are made if an array needs them."""
+"""The usual number of values that are made for one conjunction of schemas; more are made if an array needs them."""
 
 _LARGEST: Final = 1_000
-"""The maximum number of items of a made array and of members of a made object. A schema with a larger minimum fails."""
+"""The maximum number of items of an array, and of members of an object, that are made. A schema that requires more
+fails.
+"""
 
 _MOST_FORMS: Final = 48
-"""For one conjunction, at most this number of ways to choose branches (of `anyOf`, `oneOf`, `if`, ...) is tried."""
+"""The maximum number of ways to choose branches (of `anyOf`, `oneOf`, `if`, ...) that are tried for one conjunction."""
 
 _MOST_STEPS: Final = 20_000
 """The maximum number of candidates that are checked for one schema."""
@@ -37,12 +39,13 @@ Parts = tuple[SchemaPart, ...]
 def least_value(schema: object, *, seed: int = 0, objects: bool = False) -> Any:
     """Return the least value that satisfies a schema.
 
-    This is a value in `const`, `default`, `examples` or `enum`; without one, the value is made from the other keywords.
+    This is a value in `const`, `default`, `examples` or `enum`. If the schema lists none, the value is made from the
+    other keywords.
 
-    Made objects have only their required members, arrays the minimum number of items, texts one character; numbers are
-    as near to 0 as possible. With another `seed`, the values differ and objects also have some members that are not
-    required. With `objects`, only an object is returned. Raises Unsatisfied, with the path of a keyword, if no value is
-    found.
+    A made object has only its required members, and a made array the minimum number of items. A made text has one
+    character, and numbers are as near to 0 as possible. With another `seed`, the values differ, and objects also have
+    some members that are not required. If `objects` is true, only an object is returned. Raises Unsatisfied, with the
+    path of a keyword, if no value is found.
 
     >>> least_value({"properties": {"city": {}, "days": {"minimum": 2}}, "required": ["days"]})
     {'days': 2}
@@ -67,7 +70,7 @@ _ANYTHING: Final = SchemaPart("#(any value)", True, None)
 class _ValueMaker:
     """Makes the values of one schema.
 
-    `reason` explains why no candidate was valid: it is the first failure, or a later one that explains more.
+    `reason` is the reason why no candidate was valid: the first failure, or a later failure that explains more.
     """
 
     def __init__(self, seed: int) -> None:
@@ -80,13 +83,14 @@ class _ValueMaker:
         self._known: dict[tuple[frozenset[SchemaPart], int], list[Any]] = {}
 
     def values(self, parts: Parts, count: int) -> list[Any]:
-        """Return up to `count` different values that satisfy all parts, the preferred one first."""
+        """Return up to `count` different values that satisfy all `parts`, the preferred value first."""
         parts = parts or (_ANYTHING,)
         same = frozenset(parts)
         if (same, count) in self._known:
             return self._known[same, count]
         if same in self._under_way:
-            # A schema that contains itself has no value here: the least value contains no value of its own schema.
+            # A schema that contains itself gets no value here, because the least value never contains a value of the
+            # same schema.
             self._met.add(same)
             self._fail(Unsatisfied(_path(parts), "refers to itself, and every value would have to go on for ever"))
             return []
@@ -109,13 +113,15 @@ class _ValueMaker:
         return found
 
     def number(self, where: str, below: int) -> int:
-        """Return a number >= 0 that depends on the seed and a place; with the seed 0, the number is 0."""
+        """Return a number from 0 to `below - 1` that depends on the seed and on the place `where`. With the seed 0, it
+        is 0.
+        """
         if not self._seed or below < 2:
             return 0
         return int.from_bytes(shake_256(f"{self._seed}|{where}".encode()).digest(6)) % below
 
     def _turned(self, where: str, several: Sequence[Any]) -> Sequence[Any]:
-        """Return the items rotated; the seed decides which item comes first."""
+        """Return the items rotated. The seed and the place `where` decide which item comes first."""
         first = self.number(where, len(several))
         return [*several[first:], *several[:first]]
 
@@ -125,7 +131,9 @@ class _ValueMaker:
 
     @contextmanager
     def _noting_failure(self) -> Generator[None, None, None]:
-        """Use an Unsatisfied that the block raises as the reason, and leave the block."""
+        """If the `with` block raises Unsatisfied, store the exception in `reason` and leave the block without an
+        exception.
+        """
         try:
             yield
         except Unsatisfied as reason:
@@ -147,7 +155,7 @@ class _ValueMaker:
         return True
 
     def _forms(self, parts: Parts, done: Parts = ()) -> Iterator[Parts]:
-        """Yield conjunctions without branches. Each has the parts and the schemas that one choice of branches adds."""
+        """Yield a conjunction for each choice of branches: the given parts, and the schemas that this choice adds."""
         if not parts:
             yield done
             return
@@ -182,7 +190,9 @@ class _ValueMaker:
                     yield from _MAKERS[name](self, form, count)
 
     def array(self, form: Parts, count: int) -> Iterator[list[Any]]:
-        """Yield an array of the least length, then longer arrays, then other arrays of the least length."""
+        """Yield arrays of the least length, then longer arrays. With a seed other than 0, a longer array may come
+        first.
+        """
         low = max(part.get("minItems", 0) for part in form)
         high = min((part.get("maxItems", low + _SOME) for part in form), default=low)
         self._check_size(form, "minItems", "minContains")
@@ -199,7 +209,7 @@ class _ValueMaker:
                     break
 
     def _check_size(self, form: Parts, *keywords: str) -> None:
-        """Raise Unsatisfied if a keyword's minimum requires more than _LARGEST items or members."""
+        """Raise Unsatisfied if one of these keywords requires more than _LARGEST items or members."""
         for part in form:
             for keyword in keywords:
                 if part.get(keyword, 0) > _LARGEST:
@@ -208,7 +218,11 @@ class _ValueMaker:
                     )
 
     def _items(self, form: Parts, length: int, inside: Sequence[SchemaPart], other: int) -> list[Any] | None:
-        """Return an array of this length. `other` is the number of the value (from 0) to take for the first item."""
+        """Return an array of this length; None if none is found.
+
+        The first items must satisfy `contains` of the schemas in `inside`, one item for each schema. `other` is the
+        index of the value that is used for the first item, among the values made for it.
+        """
         made: list[Any] = []
         used: set[object] = set()
         unique = any(part.get("uniqueItems", False) for part in form)
@@ -257,9 +271,9 @@ class _ValueMaker:
     def _members(
         self, form: Parts, names: Iterable[str], required: Mapping[str, None], low: int, more: Iterable[str], count: int
     ) -> dict[str, list[Any]] | None:
-        """Return up to `count` values of each member; None if no value can be made for a required member.
+        """Return up to `count` values of each member in `names`; None if no value can be made for a required member.
 
-        `more` are the names of additional members that are used to reach the minimum number `low`.
+        If there are fewer than `low` members, members with the names in `more` are added.
         """
         members: dict[str, list[Any]] = {}
         for name in self._with_dependents(form, names):
@@ -279,7 +293,7 @@ class _ValueMaker:
         return self.values(tuple(each for part in form for each in part.at_member(name)), count)
 
     def _with_dependents(self, form: Parts, names: Iterable[str]) -> list[str]:
-        """Return the names, together with the names that `dependentRequired` requires for them."""
+        """Return these names, and the names that `dependentRequired` or `dependencies` require for them."""
         found = dict.fromkeys(names)
         todo = [*found]
         for name in todo:
@@ -293,7 +307,7 @@ class _ValueMaker:
         return [*found]
 
     def _new_names(self, form: Parts, low: int) -> Iterator[str]:
-        """Yield names that no schema contains, for an object that needs more members."""
+        """Yield names of additional members, for an object that needs at least `low` members."""
         if not low:
             return
         naming = tuple(part.child("propertyNames") for part in form if part.get("propertyNames") is not None)
@@ -323,4 +337,4 @@ _MAKERS: Final[Mapping[str, _Maker]] = {
     "object": _ValueMaker.object,
     "null": lambda maker, form, count: iter([None]),
 }
-"""Maps each type to the function that makes candidates of this type, preferred candidates first."""
+"""Maps each type to the function that makes candidates of this type, the preferred ones first."""

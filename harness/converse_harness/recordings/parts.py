@@ -1,4 +1,6 @@
-"""Messages, system prompts and tools are written once, on lines of their own; calls refer to them by name."""
+"""Write each message, each system prompt and the tools once, on a line of their own, and refer to them by name in
+calls.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _MESSAGES: Final = "messages"
 def written_once(lines: Sequence[Line]) -> list[Line]:
     """Return the lines to write to a file: each part of a request gets a line before the first call that contains it.
 
-    If a request contains the unchanged message of an earlier answer, its call refers to this answer.
+    A part is a message, a system prompt or the tools. If a message in the request is the unchanged message of an
+    earlier answer, the call refers to this answer instead.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
     >>> for line in written_once([{"call": 1, "operation": "Converse", "request": asked}, {"t": 1, "status": 500}]):
@@ -39,7 +42,9 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
 
 
 def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
-    """Yield the index of each exchange's first line, and the lines of the exchange, up to the next call or part."""
+    """For each exchange, yield the index of its first line, and its lines. An exchange ends before the next call or
+    part.
+    """
     starts = [index for index, line in enumerate(lines) if "call" in line or "part" in line]
     for start, end in pairwise([*starts, len(lines)]):
         if "call" in lines[start]:
@@ -47,7 +52,7 @@ def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
 
 
 class _Names:
-    """The names of the parts that are already written to a file. A part is a message, a system prompt or tools."""
+    """The names of the parts that are already written to a file. A part is a message, a system prompt or the tools."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
@@ -72,7 +77,7 @@ class _Names:
         yield from (*parts, call, *answer)
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
-        """Return the name of a part. If the part is new, its line is added to `parts`."""
+        """Return the name of the part with this kind and this value. If the part is new, append its line to `parts`."""
         key = kind, canonical(value)
         if key not in self._known and kind == MESSAGE and is_object(value) and value.get("role") == "assistant":
             self._know_answers()
@@ -117,7 +122,7 @@ def _conversation(
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
     """Return the object in a request that contains the messages, and a function that replaces this object.
 
-    The function takes a new object, and returns a copy of the request that contains the new object instead.
+    The function takes a new object, and returns a copy of the request with the new object in its place.
     """
     outer = object_of(request.get("input") if call.get("operation") == "CountTokens" else None)
     inner = outer.get("converse")
@@ -127,9 +132,9 @@ def _conversation(
 
 
 class MissingPart(ValueError):
-    """Raised if a call refers to a missing part or answer, or contains a part twice; the message describes the problem.
+    """Raised if the request of a call cannot be put together from its parts; the message describes the problem.
 
-    `line` is the number of the line to correct; None if this is the line of the call.
+    `line` is the number of the line to correct, from 1; None if this is the line of the call.
     """
 
     def __init__(self, problem: str, line: int | None = None) -> None:
@@ -139,10 +144,10 @@ class MissingPart(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts in a file, which calls refer to by name; `line_of` maps the name of each part to its line number.
+    """The parts in a file, such as messages, which calls refer to by name.
 
-    `line` returns a line by its number, from 1. `answered` returns the lines of an exchange by the number of its call,
-    and an empty list for an unknown number.
+    `line_of` maps the name of each part to its line number. `line` returns a line by its number, from 1. `answered`
+    takes the number of a call, and returns the lines of the call and its answer; they are empty for an unknown number.
     """
 
     line_of: Mapping[str, int]
@@ -153,7 +158,7 @@ class Parts:
 
     @classmethod
     def of(cls, lines: Sequence[Line]) -> Parts:
-        """Return the parts in all lines of a file."""
+        """Return the parts in `lines`, which are all lines of a file."""
         exchanges = [exchange for _, exchange in exchanges_in(lines)]
         return cls(
             {line["part"]: number for number, line in enumerate(lines, 1) if "part" in line},
@@ -162,7 +167,10 @@ class Parts:
         )
 
     def whole(self, call: Line, at: int) -> Line:
-        """Return the line of a call with its whole request; `at` is the number of this line. Raises MissingPart."""
+        """Return the line of a call with the parts themselves in its request, instead of their names.
+
+        `at` is the number of this line, from 1. Raises MissingPart.
+        """
         if "parts" not in call:
             return call
         request = call.get("request", {})
@@ -207,9 +215,9 @@ class Parts:
 
 
 def _refuse_breach(exchange: Sequence[Line], at: int) -> None:
-    """Raise MissingPart if the events of an answer form no message; `at` is the number of the line of the call.
+    """Raise MissingPart if the events of a streamed answer form no message; `at` is the number of the line of the call.
 
-    An answer that is no stream, or that ended early, raises nothing.
+    An answer that is no stream, or that ended early, is accepted.
     """
     call, head, *lines = exchange
     if call.get("operation") != "ConverseStream" or head.get("status") != 200 or "end" in exchange[-1]:

@@ -1,4 +1,4 @@
-"""Find the places where two requests differ, either in the parts that a rule compares or in all parts."""
+"""Find the places where two requests differ: only those that a matching rule compares, or all places."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOT_IN_THE_BODY: Final = ("operation", "path", "query", "headers")
 
 
 def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """Return the differences that prevent a match by the rule, with the values from the requests."""
+    """Return the differences between `recorded` and `asked` because of which `rule` does not match them."""
     try:
         old, new = (_with_accounts_equal(each) for each in (recorded, asked))
         if rule == "shape":
@@ -44,7 +44,10 @@ def that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Differe
 
 
 def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
-    """Return all differences, except in ids, in account ids and in masked secrets, which differ in each session."""
+    """Return the differences between two requests in the path and the body, except those in ids and secrets.
+
+    The values left out are ids, account ids and masked secrets, because they differ in each session.
+    """
     try:
         old, new = ({"path": dict(each.labels), "request": each.request} for each in (recorded, asked))
         names = _IDS if asked.operation in CONVERSATIONS else LINKS
@@ -55,7 +58,7 @@ def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
 
 
 def _was_masked(difference: Difference) -> bool:
-    """Whether a value differs only because the recorder masked a secret, or replaced an account id."""
+    """Whether the values differ only because the recorder masked a secret or replaced an account id."""
     if ABSENT in (difference.old, difference.new):
         return False
     old = canonical(difference.old)
@@ -63,9 +66,10 @@ def _was_masked(difference: Difference) -> bool:
 
 
 def _apart(old: Any, new: Any, path: Steps = ()) -> Iterator[Difference]:
-    """Yield the places where two JSON values of the same shape differ. This is many times faster than `differences`.
+    """Yield the places where two JSON values differ. For values of the same shape, this is much faster than
+    `differences`.
 
-    Items of equally long lists are compared one by one, except tools, which may come in another order.
+    Two lists of equal length are compared item by item. Lists of tools are not, because their order may differ.
     """
     if old == new:
         return
@@ -85,14 +89,17 @@ def _with_accounts_equal(asked: MatchKey) -> MatchKey:
 
 
 def _with_numbered_ids(value: Any, names: Collection[str], links: dict[str, int], name: str = "") -> Any:
-    """Return a JSON value with each id replaced by a number in order of appearance; `names` are the keys of ids."""
+    """Return a JSON value in which each id is replaced by a number; equal ids get equal numbers.
+
+    Ids are the texts under the keys in `names`. `links` maps each known id to its number. `name` is the key of `value`.
+    """
     if name in names and isinstance(value, str):
         return links.setdefault(value, len(links) + 1)
     return mapped(value, lambda key, each: _with_numbered_ids(each, names, links, key))
 
 
 def _named(difference: Difference) -> Difference:
-    """Return a difference with the path that users expect: without a first step `request`, `path` or `body`."""
+    """Return a difference with its path in the form for users: a first step `request`, `path` or `body` is removed."""
     first, *rest = difference.path
     if not rest or first in ("operation", "query", "headers"):
         return difference
@@ -100,14 +107,20 @@ def _named(difference: Difference) -> Difference:
 
 
 def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Difference:
-    """Return a difference with the values from the requests instead of the values from their shapes."""
+    """Return a difference with the original values of both requests, instead of the forms of the values that were
+    compared.
+
+    If the original values do not differ, return the difference unchanged.
+    """
     old = _at(recorded, difference.was, difference.old)
     new = _at(arrived, difference.path, difference.new)
     return difference._replace(old=old, new=new) if differ(old, new) else difference
 
 
 def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
-    """Return the value at a path; `otherwise` if the path does not exist or if `otherwise` is ABSENT."""
+    """Return the value at a path, or `otherwise` if there is no such path. If `otherwise` is ABSENT, always return
+    ABSENT.
+    """
     if otherwise is ABSENT:
         return ABSENT
     try:
@@ -118,7 +131,8 @@ def _at(value: Any, path: Sequence[str | int], otherwise: Any) -> Any:
     return value
 
 
-# The differences in shape. The compared values are sorted or counted, so the place of each difference is looked up.
+# Comparison by the rule "shape". The rule compares sorted or counted values, so each difference must be located in the
+# requests afterwards.
 
 
 def _of_shape(recorded: MatchKey, asked: MatchKey) -> Iterator[Difference]:
@@ -140,9 +154,9 @@ def _of_shape(recorded: MatchKey, asked: MatchKey) -> Iterator[Difference]:
 def _items(
     old: Sequence[Any], new: Sequence[Any], name: Callable[[Any], str], path: Steps, *, once: bool = False
 ) -> Iterator[Difference]:
-    """Yield the items of each list that have no item of the same name in the other list.
+    """Yield a difference for each item of one list without a partner of the same name in the other list.
 
-    `name` returns the name of an item. If `once` is true, the number of items of one name does not count.
+    `name` returns the name of an item. If `once` is true, one item may be the partner of several items.
     """
     before, after = [name(each) for each in old], [name(each) for each in new]
     for names, others, is_old in (before, after, True), (after, before, False):
@@ -178,4 +192,4 @@ _SORTED: Final[Mapping[str, _Pair]] = {
         old.get("promptVariables") or {}, new.get("promptVariables") or {}, ("promptVariables",)
     ),
 }
-"""The parts that are compared without regard to order. Each is mapped to a function that finds the differences."""
+"""The parts of a request in which the order does not count, each with the function that finds the differences in it."""

@@ -1,4 +1,4 @@
-"""A recording as a script: its exchanges answer the calls that match them."""
+"""Play a recording as a script: each recorded exchange answers a call that matches it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """A recorded session, made by `recording`; a Recording can be used like replies, any number of times.
+    """A recorded session, made by `recording`. It can be scripted like replies, any number of times.
 
     `match`, `pace` and `redaction` are the arguments of `recording`; `ignored` are the parts in its argument `ignore`.
     If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
-    session again; messages contain it.
+    session again; error messages contain it.
     """
 
     path: Path
@@ -68,7 +68,9 @@ class Recording:
 
     @property
     def exchanges(self) -> tuple[RecordedExchange, ...]:
-        """The recorded exchanges in order. An invalid exchange raises when its `call` or `answer` is read."""
+        """The recorded exchanges in order. For an invalid exchange, reading its `call` or `answer` raises
+        DamagedRecording.
+        """
         return self.session.exchanges
 
     def check(self) -> Recording:
@@ -78,25 +80,31 @@ class Recording:
         return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """Return the match key of an exchange by its index. If `numbered` is true, `as_recorded` is applied to it."""
+        """Return the match key of an exchange; `number` is its index.
+
+        If `numbered` is true, `as_recorded` then masks secrets and numbers account ids in the key.
+        """
         asked = self.ignored.left_out_of(asked_in(self.exchanges[number]))
         return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """Return the text that a rule compares for an exchange, by its index. Each text is computed only once."""
+        """Return the text that `rule` compares for the exchange with the index `number`.
+
+        `numbered` has the same meaning as for `asked`. Each text is computed only once.
+        """
         place = rule, numbered, number
         if place not in self._keys:
             self._keys[place] = key(rule, self.asked(number, numbered=numbered))
         return self._keys[place]
 
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """Return the match key of a call. If `numbered` is true, `as_recorded` is applied to it."""
+        """Return the match key of a call. `numbered` has the same meaning as for `asked`."""
         asked = self.ignored.left_out_of(asked_by(call))
         return as_recorded(asked, self.redaction) if numbered else asked
 
     @property
     def replaces(self) -> bool:
-        """Whether the redaction replaces texts, so that recorded texts may differ from the texts that were sent."""
+        """Whether the redaction contains replacements, so that recorded texts may differ from the sent texts."""
         return self.redaction is not None and bool(self.redaction.replacements)
 
 
@@ -118,12 +126,12 @@ class Playing(Queue):
         self._numbers = {id(slot): number for number, slot in enumerate(self._all)}
         self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
         self._is_equal = False
-        """Whether the request of the exchange that was found last is equal to the call."""
+        """Whether the exchange that the last search found has a request equal to that of the call."""
 
     def next(self, call: Call) -> Slot | None:
         """Return the slot of the exchange that answers a call; None if no exchange answers the call.
 
-        With the rule "shape", an unplayed exchange with an equal request has priority.
+        With the rule "shape" or a function, an unplayed exchange with an equal request has priority.
         """
         try:
             found = self._found(call) if self.slots else None
@@ -143,7 +151,7 @@ class Playing(Queue):
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a function of the user decides which exchange answers."""
+        """Whether the user's function `match` decides which exchange answers a call."""
         return callable(self.recording.match)
 
     def _found(self, call: Call) -> Slot | None:
@@ -174,7 +182,11 @@ class Playing(Queue):
         return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
 
     def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
-        """Return the first unplayed exchange that a function accepts. One with an equal request has priority."""
+        """Return the slot of the first unplayed exchange that the user's function `rule` accepts; None if there is
+        none.
+
+        An exchange with an equal request is tried first; `exact` is the call's key for the rule "exact".
+        """
         equal = self._first("exact", exact, numbered=numbered)
         for slot in self.slots if equal is None else (equal, *self.slots):
             recorded = self.recording.asked(self._numbers[id(slot)], numbered=numbered)
@@ -184,9 +196,9 @@ class Playing(Queue):
         return None
 
     def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
-        """Return the first unplayed slot, in the order of the recording, whose key for a rule is `wanted`.
+        """Return the first unplayed slot, in the order of the recording, whose key for `rule` is `wanted`.
 
-        The search uses an index, because a client may make thousands of calls.
+        Return None if there is none. The search uses an index, because a client may make thousands of calls.
         """
         index = self._indexes.get((rule, numbered))
         if index is None:
@@ -199,7 +211,10 @@ class Playing(Queue):
         return slots[0] if slots else None
 
     def _masked(self, call: Call) -> Slot | None:
-        """Return the first unplayed exchange of the same shape that differs from the call only in masked texts."""
+        """Return the slot of the first unplayed exchange that differs from the call only in masked texts.
+
+        The exchange must also have the same key for the rule "shape". Return None if there is no such exchange.
+        """
         asked = self.recording.asked_by(call, numbered=True)
         shape, exact = key("shape", asked), key("exact", asked)
         for slot in self.slots:
@@ -213,7 +228,7 @@ class Playing(Queue):
         return self.recording.key(rule, self._numbers[id(slot)], numbered=numbered)
 
     def remove(self, slots: Iterable[Slot]) -> None:
-        """Remove slots from the queue."""
+        """Remove slots from the queue, so that they answer no more calls."""
         super().remove(slots)
         self._indexes = {}
 
@@ -222,12 +237,12 @@ class Playing(Queue):
         return f"{self.recording.path}:{self.recording.exchanges[self._numbers[id(slot)]].at}: "
 
     def explain(self, call: Call) -> Missed | None:
-        """Return the error about a call that no exchange answers; None for a recording whose slots were all removed.
+        """Return the error about a call that no exchange answers; it names the nearest exchange and the differences.
 
-        The error names the nearest exchange and the differences.
+        Return None if all slots were removed from the queue.
         """
         if self._all and not self.slots:
-            return None  # the recording was scripted only temporarily
+            return None  # the slots are removed when a temporary script ends
         recording, rule = self.recording, self.recording.match
         numbered = recording.replaces or rule == "exact"
         asked = recording.asked_by(call, numbered=numbered)
@@ -250,7 +265,8 @@ class Playing(Queue):
 
 
 def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
-    """Whether a function accepts an exchange for a call; false if their operations differ.
+    """Whether the user's function `rule` lets a recorded request answer a call's request; false if their operations
+    differ.
 
     Raises MatchFailed if the function raises an error.
     """
@@ -259,7 +275,7 @@ def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
     try:
         return bool(rule(recorded.members, asked.members))
     except Exception as error:
-        own = extract_tb(error.__traceback__)[1:]  # without the frame of this function
+        own = extract_tb(error.__traceback__)[1:]  # the first frame is `accepts` itself
         at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
         name = getattr(rule, "__name__", rule)
         raise MatchFailed(
@@ -302,7 +318,7 @@ def recording(
     except OSError as error:
         raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.{_elsewhere(where)}") from error
     for exchange in session.exchanges if session.has_masks else ():
-        with suppress(DamagedRecording):  # an invalid exchange raises when it is used
+        with suppress(DamagedRecording):  # an invalid exchange raises later, when it is used
             for place in filter(_IS_EXACT.search, exchange.masked):
                 warnings.warn(
                     f"{where}:{exchange.at}: {place}: masked when it was recorded, so it is not what Bedrock sent.",
@@ -313,7 +329,10 @@ def recording(
 
 
 def _elsewhere(path: Path) -> str:
-    """Return advice about a missing file with a relative path: the working directory, and another path that exists."""
+    """Return advice about a missing file with a relative path; "" for any other file.
+
+    The advice names the working directory and, if the file is in the folder `recordings` there, the right path.
+    """
     if path.is_absolute() or path.exists():
         return ""
     below = Path("recordings", path)
@@ -322,11 +341,14 @@ def _elsewhere(path: Path) -> str:
 
 
 _IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
-"""Matches the path of a text that becomes useless if a part of it is masked: a signature, or encoded bytes."""
+"""Matches the path of a text that is useless once a part of it is masked: a signature, or encoded bytes."""
 
 
 def check_how(match: object, pace: Any) -> float:
-    """Check the arguments and return the factor for recorded pauses. Raises ReplyError for an invalid argument."""
+    """Check the arguments `match` and `pace` of `recording`, and return the factor for the recorded pauses.
+
+    Raises ReplyError for an invalid argument.
+    """
     if callable(match):
         try:
             with suppress(ValueError):  # a function written in C may have no signature

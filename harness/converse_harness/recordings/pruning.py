@@ -28,19 +28,22 @@ _LARGEST: Final = 2_000_000
 """The size in bytes of the largest file that is searched."""
 
 _BEGINNING: Final = 40
-"""The number of bytes at the beginning of a file that are searched for the mark of a list of used recordings."""
+"""A list of used recordings is not searched. It is recognised by FORMAT within this number of bytes at its beginning.
+"""
 
 
 def named_in_sources(paths: Collection[Path], root: Path) -> dict[Path, str]:
-    """Map each recording whose file name occurs in a source file below `root` to the place, as `file:line`.
+    """Map each recording to the place, as `file:line`, where a source file below `root` contains the recording's file
+    name.
 
-    A test in another language, or a test that starts a server, may use a recording without pytest's knowledge.
+    Recordings that no source file names are left out. A test in another language, or a test that starts a server, may
+    use a recording without pytest's knowledge.
     """
     names = {path.name.encode(): path for path in paths}
     found: dict[Path, str] = {}
     for file in _sources(root) if names else ():
         data = b""
-        with suppress(OSError):  # a test cannot read this file either
+        with suppress(OSError):  # a file that cannot be read here cannot be read by a test either
             data = file.read_bytes()
         if FORMAT.encode() in data[:_BEGINNING]:
             continue  # a list written by `--converse-used` contains the name of every recording
@@ -60,26 +63,29 @@ def _sources(root: Path) -> Iterator[Path]:
             continue
         for name in sorted(files):
             path = Path(folder, name)
-            with suppress(OSError):  # a link to a missing file
+            with suppress(OSError):  # `stat` fails for a link to a missing file
                 if _SOURCES.search(name) and path.stat().st_size <= _LARGEST:
                     yield path
 
 
 def usual_path(path: Path) -> Path:
-    """Return the usual path for the path of a failed test's recording; return any other path unchanged."""
+    """For the recording of a failed test, return the path of the test's usual recording.
+
+    Any other path is returned unchanged.
+    """
     name = path.name.removesuffix(FAILED_SUFFIX)
     return path if name == path.name else path.with_name(name + SUFFIX)
 
 
 def remove_recording(path: Path, within: Path) -> None:
-    """Remove a recording, its media, and the folders inside `within` that are then empty. Raises OSError."""
+    """Remove a recording and its media, then the folders inside `within` that this leaves empty. Raises OSError."""
     folder = path.parent / media.folder_of(path)
     path.unlink()
     if folder.is_dir():
         for each in sorted(folder.iterdir()):
             each.unlink()
         folder.rmdir()
-    with suppress(OSError):  # this folder is not empty
+    with suppress(OSError):  # `rmdir` fails for a folder that is not empty
         for parent in path.parents:
             if parent == within or not parent.is_relative_to(within):
                 break
@@ -87,9 +93,10 @@ def remove_recording(path: Path, within: Path) -> None:
 
 
 def remove_exchanges(path: Path, lines: Collection[int]) -> int:
-    """Remove the exchanges whose calls are on these lines, and unneeded media. Return the number of removed exchanges.
+    """Remove the exchanges whose calls are on the lines with these numbers, and return how many were removed.
 
-    Raises OSError or DamagedRecording; then the file is unchanged.
+    Media files that no other exchange uses are removed, too. Raises OSError or DamagedRecording; then the file is
+    unchanged.
     """
     session = read(path, legal=False)
     kept = [exchange for exchange in session.exchanges if exchange.at not in lines]
@@ -102,6 +109,6 @@ def remove_exchanges(path: Path, lines: Collection[int]) -> int:
     for each in sorted(folder.iterdir()) if folder.is_dir() else ():
         if f'"{folder.name}/{each.name}"' not in text:
             each.unlink()
-    with suppress(OSError):  # the folder is missing or not empty
+    with suppress(OSError):  # `rmdir` fails if the folder is missing or not empty
         folder.rmdir()
     return len(session.exchanges) - len(kept)

@@ -1,7 +1,7 @@
 """Read a recording: the whole file at once, or each exchange when it is first used.
 
-A file with thousands of exchanges opens quickly, because the first lines of the exchanges are found without decoding
-JSON, and nearly every call needs only the next exchange. Both ways of reading raise the same errors.
+A file with thousands of exchanges opens quickly, because the first line of each exchange is found without decoding
+JSON. Nearly every call needs only the next exchange. Both ways of reading raise the same errors.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 
 
 class DamagedRecording(DamagedData):
-    """Raised if a file is not a valid recording of this version.
+    """Raised if a file is not a valid recording, or is a recording of another version.
 
-    `path`, `line` (from 1), `problem` and `advice` are the details.
+    The attributes `path`, `line` (from 1), `problem` and `advice` contain the parts of the message.
     """
 
     def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
@@ -68,7 +68,8 @@ def text_of_file(path: Path) -> str:
 def parse(text: str, path: object = "<recording>", *, legal: bool = True, media_files: bool = True) -> RecordedSession:
     """Return the session in a text. Lines may end in CRLF; the last line needs no line ending. Raises DamagedRecording.
 
-    `legal` has the same meaning as for `read`. If `media_files` is false, the references to files with media remain.
+    `legal` has the same meaning as for `read`. If `media_files` is false, references to media files are not replaced by
+    the content of these files.
     """
     rows = Rows(text, path)
     lines = [*map(rows.line if media_files else rows.as_written, rows.numbers)]
@@ -85,7 +86,7 @@ def session_without_media(text: str, path: object) -> RecordedSession:
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
-    """Return the session made of lines in which `problems_of` finds no errors."""
+    """Return the session that consists of these lines. The caller has checked the lines with `problems_of`."""
     parts = Parts.of(lines)
     numbered = ((index + 1, exchange) for index, exchange in exchanges_in(lines))
     exchanges = (exchange_of([parts.whole(call, at), *answer], at) for at, (call, *answer) in numbered)
@@ -93,7 +94,7 @@ def session_of(lines: Sequence[Line]) -> RecordedSession:
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
-    """Return the exchange made of these lines; `at` is the number of the first of these lines in the file."""
+    """Return the exchange that consists of these lines; `at` is the number of the call's line in the file, from 1."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
     return RecordedExchange(at, call, head, tuple(events), end)
@@ -131,7 +132,7 @@ class Rows:
         return range(1, len(self.texts) + 1)
 
     def as_written(self, number: int) -> Line:
-        """Return the JSON object on a line, by its number from 1. Raises DamagedRecording."""
+        """Return the JSON object on the line with this number, from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
         # A file may have thousands of lines, so decode the line as one plain JSON object, which is fast. If this fails,
         # read the line again with all checks.
@@ -144,7 +145,9 @@ class Rows:
         return cast("Line", value)
 
     def line(self, number: int) -> Line:
-        """Return the JSON object on a line, with the media from the media files. Raises DamagedRecording."""
+        """Return the JSON object on the line with this number, with media from the media files. Raises
+        DamagedRecording.
+        """
         line = self.as_written(number)
         if not self._has_media:
             return line
@@ -170,7 +173,11 @@ _scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
-    """Return the JSON object on an unusual line. Raises DamagedRecording if the line is not a JSON object."""
+    """Return the JSON object on a line for which the fast reading failed. Raises DamagedRecording if there is no such
+    object.
+
+    `cut` states whether the file ends within this line.
+    """
     row = row.strip(" \t\r")
     if _CONFLICT.fullmatch(row):
         problem = (
@@ -208,20 +215,20 @@ def _check_header(header: Line, path: object) -> None:
         raise DamagedRecording(path, 1, problem, advice)
 
 
-# Reading of each exchange when it is first used
+# From here on: reading of each exchange only when it is first used.
 
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'
 _OTHER: Final = '{"t"'
-"""The beginnings of the lines of calls, parts and answers, as the recorder writes them."""
+"""_CALL, _PART and _OTHER are the beginnings of the lines of calls, parts and answers, as the recorder writes them."""
 
 
 def open_file(path: Path) -> RecordedSession:
-    """Return the session in a file.
+    """Return the session in a file; each exchange is read when its `call` or `answer` is first used.
 
     Raises OSError for a file that cannot be read, and DamagedRecording for a file that is not a recording. An invalid
-    exchange raises DamagedRecording when its `call` or `answer` is first read. A file with another format than the
-    recorder's is checked completely at once.
+    exchange raises DamagedRecording when it is read. But a file that is not formatted as the recorder writes it is read
+    and checked completely at once.
     """
     return open_text(text_of_file(path), path)
 
@@ -237,7 +244,7 @@ def open_text(text: str, path: object = "<recording>") -> RecordedSession:
 class _OpenFile(Rows):
     """The lines of a recording; `starts` contains the line number of each call, found without decoding JSON.
 
-    `is_usual`: whether the file is formatted as the recorder writes it; if not, `starts` may be wrong.
+    `is_usual` is true if the file is formatted as the recorder writes it. Otherwise `starts` may be wrong.
     """
 
     def __init__(self, text: str, path: object) -> None:
@@ -269,7 +276,7 @@ class _OpenFile(Rows):
             return self._parts.whole(call, at)
         except MissingPart as error:
             for each in self._parts.line_of.values():
-                self._part(each)  # this call raises if the part itself is invalid
+                self._part(each)  # if the part itself is invalid, this raises a more exact error
             raise DamagedRecording(self.path, error.line or at, str(error)) from error
 
     def _answer(self, at: int, call: Line) -> Answer:
@@ -280,7 +287,9 @@ class _OpenFile(Rows):
         return exchange.answer
 
     def _after(self, at: int) -> list[Line]:
-        """Return the lines of the answer to the call on line `at`; if there is no answer, only the next line."""
+        """Return the lines of the answer to the call on line `at`. If there is no answer, return the one line after the
+        call.
+        """
         end = self._ends[bisect_right(self._ends, at)]
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 
@@ -290,6 +299,6 @@ class _OpenFile(Rows):
         return part
 
     def _answered(self, number: int) -> Sequence[Line]:
-        """Return the lines of an exchange, by the number of its call, from 1."""
+        """Return the lines of a call and its answer; `number` is the number of the call, from 1."""
         at = self.starts[number - 1]
         return [self.line(at), *self._after(at)]

@@ -1,7 +1,7 @@
 """Replace account ids, secrets and the user's patterns in a recording before it is written.
 
-Each replacement is made in an event and in the exact bytes kept on the same line. If these bytes then decode to another
-event, they are dropped, and replay encodes the event instead.
+A line may contain an event and also the exact bytes that were received; each replacement is made in both. If the
+changed bytes then do not decode to the changed event, they are dropped, and a replay encodes the event.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
     | {"bytes", *KINDS_OF_LINES["header"].keys}
 )
-"""The keys of a line whose values `_Work` copies unchanged. (Pieces of bytes are changed beforehand, all together.)"""
+"""The keys of a line whose values `_Work._member` copies unchanged. Before that, `_Work.lines` has changed the pieces
+of bytes, as a match may extend over several lines.
+"""
 
 _MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
@@ -62,9 +64,9 @@ _NESTED: Final = 4
 class Redaction:
     r"""The user's replacements in recordings. Account ids and secrets are always replaced, even without a Redaction.
 
-    `replacements` maps texts and compiled patterns to their replacements. The replacements are made in this order,
-    everywhere in requests and answers. The replacement of a pattern may refer to the pattern's groups (`\1`). Raises
-    ReplyError for values of other types, and for a pattern that matches the empty text.
+    `replacements` maps texts and compiled patterns to their replacements. The replacements are made in the order of
+    this mapping, everywhere in requests and answers. The replacement of a pattern may refer to the pattern's groups
+    (`\1`). Raises ReplyError for values of other types, and for a pattern that matches the empty text.
 
     >>> redaction = Redaction({"ada@example.com": "user@example.com", re.compile(r"ticket-\d+"): "ticket-0"})
     >>> redaction.normalised({"text": "ada@example.com about ticket-4711"})
@@ -92,7 +94,7 @@ class Redaction:
         """Return the lines of a recording after all replacements. The first `kept` lines are in the file already.
 
         `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
-        cannot be masked, for instance in a zip file, so the caller must search the lines again.
+        cannot be masked, for instance in a zip file. Therefore the caller must search the returned lines for secrets.
         """
         made = list(lines)
         if self.replacements:
@@ -104,16 +106,17 @@ class Redaction:
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
-        """Return a request, or any JSON, in a form for comparison: with all replacements made and account ids numbered.
+        """Return a request, or another JSON value, in the form in which requests are compared.
 
-        Account ids (those in ARNs, and stand-ins from recordings) are numbered in order of appearance in this request.
-        A recorded request already contains the replacements; use `normalised` of an empty Redaction for such a request.
+        All replacements are made, and secrets are masked. Account ids in ARNs, and the numbers that a recorder wrote in
+        their place, are numbered in order of appearance. A recorded request already contains the replacements; use
+        `normalised` of an empty Redaction for such a request.
         """
         return for_comparison(request, self, own_secrets())
 
 
 def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> Any:
-    """Return a request in a form for comparison: with all replacements made and its account ids numbered.
+    """Return a request in the form in which requests are compared; see `Redaction.normalised`.
 
     `own` contains the secrets of this process, which are masked too.
     """
@@ -126,7 +129,10 @@ def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> 
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
-    """Return a function for the changes in a text that replace a given text, or each match of a pattern, by `new`."""
+    """Return a function that finds the changes in a text: each match of `pattern` becomes `new`.
+
+    A `pattern` that is a text matches exactly this text.
+    """
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(*found.span(), new) for found in literal.finditer(text)]
@@ -134,7 +140,9 @@ def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
 
 
 def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
-    """Return the pattern and the replacement in a line `pattern => replacement`. Raises ReplyError for other lines."""
+    """Return the pattern and the replacement from a line `pattern => replacement`. Raises ReplyError for an invalid
+    line.
+    """
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
         raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
@@ -148,7 +156,7 @@ def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
 
 
 def _check(given: Any, new: Any) -> None:
-    """Raise ReplyError for a replacement that cannot be made."""
+    """Raise ReplyError if `given`, a text or a pattern, cannot be replaced by `new`."""
     if not isinstance(new, str):
         raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
     pattern: Any = re.compile(re.escape(given)) if isinstance(given, str) else given
@@ -223,10 +231,12 @@ class _Work:
 
     finds: tuple[FindChanges, ...]
     accounts: Accounts | None = None
-    """The accounts whose ids are replaced in JSON numbers. The ids in texts are replaced by one of the `finds`."""
+    """The accounts whose ids are replaced where they are JSON numbers. Ids in texts are replaced by a function in
+    `finds`.
+    """
 
     named: bool = False
-    """Whether a value is searched as `name: value`, as `views_of` yields it, and also with its escapes decoded."""
+    """Whether each text is searched together with its key, as `key: value`, and also with its escapes decoded."""
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Return a copy of the lines with the replacements made."""
@@ -242,7 +252,7 @@ class _Work:
         return [without_contradiction({key: self._member(key, value) for key, value in line.items()}) for line in made]
 
     def _member(self, key: str, value: Any) -> Any:
-        """Make the replacements in the value of one key of a line."""
+        """Return the value of one key of a line with the replacements made."""
         if key in _UNTOUCHED:
             return value
         if key in ("path", "query"):
@@ -255,7 +265,10 @@ class _Work:
         return self.value(value, key)
 
     def value(self, value: Any, name: str = "", *, texts: bool = True) -> Any:
-        """Make the replacements in the keys and numbers of a JSON value, and in its texts if `texts` is true."""
+        """Make the replacements in the keys and numbers of a JSON value, and in its texts if `texts` is true.
+
+        `name` is the key of the value.
+        """
         if isinstance(value, str):
             label = f"{name}: " if self.named and name else ""
             before, new = self.pieces([label, value]) if texts else (label, value)
@@ -273,7 +286,7 @@ class _Work:
         return self.pieces([text], depth)[0]
 
     def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
-        """Make the replacements in one text that is split into pieces. A match may extend over several pieces."""
+        """Make the replacements in the pieces of one text. A match may extend over several pieces."""
         new = list(pieces)
         for find in self.finds:
             changes = deep(find, "".join(new)) if self.named else find("".join(new))
@@ -282,7 +295,7 @@ class _Work:
         return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
 
     def _run(self, run: str, depth: int) -> str:
-        """Make the replacements in a run of characters that may be the base64 of a text, or of an image."""
+        """If `run` is the base64 of a text, of gzip data or of an image, make the replacements in what it encodes."""
         padded = run + "=" * (-len(run) % 4)
         try:
             data = base64.b64decode(padded.translate(STANDARD), validate=True)
@@ -298,7 +311,7 @@ class _Work:
         return encoded if padded == run else encoded.rstrip("=")
 
     def _binary(self, data: bytes) -> bytes:
-        """Make the replacements that touch a secret in binary data; other matches in such data are accidental."""
+        """Make those replacements in binary data that touch a secret. Other matches in binary data are accidental."""
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)
@@ -308,9 +321,9 @@ class _Work:
         return text.encode("latin-1", errors="backslashreplace")
 
     def _packed(self, data: bytes, depth: int = _NESTED, errors: str = "surrogateescape") -> bytes:
-        """Make the replacements in the bytes of a text, or in gzip data of a text.
+        """Make the replacements in the bytes of a text, or in the text in gzip data.
 
-        `errors` states what happens to bytes that are not UTF-8: `strict` raises UnicodeDecodeError.
+        `errors` is the error handler for bytes that are not UTF-8: `strict` raises UnicodeDecodeError.
         """
         is_gzip = data.startswith(GZIP)
         inner = b"".join(each for _, each in unpacked(data)) if is_gzip else data
@@ -318,7 +331,7 @@ class _Work:
         return data if new == inner else gzip.compress(new, mtime=0) if is_gzip else new
 
     def _raw(self, data: bytes) -> bytes:
-        """Make the replacements in a frame and compute the frame's checksums again, or make them in any other bytes."""
+        """Make the replacements in any bytes. If the bytes are a whole frame, its checksums are computed again."""
         try:
             frame = decode(data)
         except DamagedData:
@@ -328,15 +341,15 @@ class _Work:
         return data if new == frame else encode(new)
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Make the replacements in bytes that are not a whole frame. The given and the returned pieces are base64."""
+        """Make the replacements in bytes that are not a whole frame. Each given and each returned piece is base64."""
         texts = self.pieces([base64.b64decode(piece).decode("latin-1") for piece in pieces])
         return [base64.b64encode(each.encode("latin-1", errors="backslashreplace")).decode() for each in texts]
 
 
 def _masking(kinds: Collection[str], own: Collection[str], accounts: Accounts | None = None) -> _Work:
-    """Return an object that masks the secrets of the kinds with these names, and replaces the ids of the accounts.
+    """Return an object that masks secrets and replaces account ids. `kinds` are names of kinds of secrets.
 
-    Without `accounts`, all account ids are masked.
+    `own` contains the secrets of this process. Without `accounts`, all account ids are masked.
     """
     finds: list[FindChanges] = [lambda text: masked(own_spans(text, own))] if OWN_SECRET in kinds else []
     finds += [partial(masking, kind) for kind in _MASKED if kind.name in kinds]

@@ -33,8 +33,8 @@ class RecordedExchange:
     """One request and its answer.
 
     `at` is the number, from 1, of the call's line in the file. `call` is this line, with the whole request. `head` is
-    the line of the answer's head, or of the failure in its place. `events` are the lines of the answer's stream. `end`
-    is the line about an abnormal end, or None if the answer ended normally.
+    the line of the answer's head or, if no head came, the line of the failure. `events` are the lines of the answer's
+    stream. `end` is the line about an abnormal end, or None if the answer ended normally.
     """
 
     __slots__ = ("_answer", "_call", "at")
@@ -46,7 +46,10 @@ class RecordedExchange:
 
     @classmethod
     def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
-        """Return an exchange that is read on demand: `call` returns the line of the call, `answer` its answer."""
+        """Return an exchange that is read on demand.
+
+        `call` returns the line of the call. `answer` takes this line, and returns the lines of the answer.
+        """
         exchange = cls(at, {}, {})
         exchange._call, exchange._answer = call, answer
         return exchange
@@ -72,7 +75,7 @@ class RecordedExchange:
 
     @property
     def head(self) -> Line:
-        """The line of the answer's head, or of the failure in its place."""
+        """The line of the answer's head or, if no head came, the line of the failure."""
         return self.answer[0]
 
     @property
@@ -102,12 +105,12 @@ class RecordedExchange:
 
     @property
     def faults(self) -> list[str]:
-        """The intended faults of the answer, as texts."""
+        """The deliberate faults of the answer, as texts, which the line of the call declares."""
         return list(self.call.get("faults", ()))
 
     @property
     def masked(self) -> list[str]:
-        """The places in the exchange where `***` replaces a secret."""
+        """The paths of the values in the exchange in which `***` replaces a secret."""
         return list(self.call.get("masked", ()))
 
     def lines(self) -> list[Line]:
@@ -119,7 +122,7 @@ class RecordedExchange:
 class RecordedSession:
     """The content of a file: its header line and its exchanges.
 
-    `has_masks`: an exchange may contain masked secrets.
+    If `has_masks` is false, no exchange contains a masked secret.
     """
 
     header: Line
@@ -131,7 +134,8 @@ _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IG
 """Matches a request id that a recorder has masked. The request ids of AWS are UUIDs, which never match."""
 
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
-"""The members of a Converse response except message and stop reason, in the same order as in `assemble`'s Response."""
+"""The members of a Converse response except message and stop reason, in the order of the fields of `assemble.Response`.
+"""
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
@@ -143,9 +147,10 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
-    """Return the chunks of a stream.
+    """Return the chunks of a stream; `events` contains None for bytes that are no event.
 
-    If each chunk is one event without a pause, the result is StreamChunks, which is sent faster.
+    If all events are sent without a pause, and each in a chunk of its own, the result is StreamChunks, which is sent
+    faster.
     """
     frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
@@ -187,7 +192,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
 def _request_id(exchange: RecordedExchange) -> str:
     """Return the recorded request id; NO_REQUEST_ID if none was recorded.
 
-    If a recorder masked the id, the result is computed from the exchange, so that every replay has the same id.
+    If a recorder masked the id, another id is computed from the exchange. So every replay has the same id.
     """
     known: str = exchange.head.get("requestId", NO_REQUEST_ID)
     if not _PLACEHOLDER.search(known):
@@ -196,14 +201,19 @@ def _request_id(exchange: RecordedExchange) -> str:
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
-    """Yield the usual headers in order, with recorded values if these differ. The other recorded headers follow."""
+    """Yield the headers of an answer: the usual ones with their recorded values, then the other recorded headers.
+
+    A header whose recorded value is None is left out.
+    """
     absent = {} if "requestId" in head else {"x-amzn-RequestId": None}
     headers: Mapping[str, str | None] = {**dict(usual), **absent, **head.get("headers", {})}
     return ((name, value) for name, value in headers.items() if value is not None)
 
 
 def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:
-    """Return the body of the Reply: a message, events or an error; for any other answer, a short description."""
+    """Return the body of the Reply: a message, events or an error. For any other answer, return a BareBody that
+    describes it.
+    """
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))
@@ -219,7 +229,10 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
 
 
 def message_of(members: Mapping[str, Any]) -> Body:
-    """Return the body of a Reply with the message of a ConverseResponse; a BareBody if the response has no message."""
+    """Return a body with the message of a ConverseResponse, or a BareBody if the response contains no valid message.
+
+    `members` is the JSON of the response.
+    """
     from converse_harness import bedrock
 
     read = bedrock.from_json("ConverseResponse", members)

@@ -28,7 +28,7 @@ _ENCODED: Final = (
     "image. Where the rule that is set does not reach the secret, one must match the encoded text as it stands in the "
     "request: `iVBORw0KGgo[A-Za-z0-9+/=]+ => aW1hZ2U=` replaces each PNG."
 )
-"""The advice that is added for a secret in an encoded text."""
+"""The advice that a report on left-out exchanges adds if one of the secrets is in an encoded text."""
 
 
 class LeftOut(NamedTuple):
@@ -51,7 +51,10 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
-    """Return the lines of a file without secrets. The first `kept` lines are in the file already and never left out."""
+    """Return the lines of a file without secrets. The first `kept` lines are in the file already and never left out.
+
+    `redaction` makes the replacements.
+    """
     own = own_secrets()
     redacted = redaction.redacted(lines, kept, own)
     made, masked = redacted.lines, redacted.unexpected

@@ -20,9 +20,9 @@ _STEP: Final = 4
 
 
 class ScriptSource(NamedTuple):
-    """The source of `converse.script(...)`, and the number of recorded answers in this source (`replies`).
+    """The source of `converse.script(...)` as `text`, and the number of recorded answers in it as `replies`.
 
-    `names` are the names that the source needs from `converse_harness`. `left_out` contains a sentence for each
+    `names` are the names that the source must import from `converse_harness`. `left_out` contains a sentence for each
     exchange that no reply can answer; the sentence states the reason.
     """
 
@@ -35,9 +35,10 @@ class ScriptSource(NamedTuple):
 def script_source(
     exchanges: Sequence[RecordedExchange], *, short: bool = False, indent: int = _STEP, width: int = WIDTH
 ) -> ScriptSource:
-    """Return recorded answers as `converse.script(...)`, in lines with this indentation and maximum width.
+    """Return the source of `converse.script(...)` with a reply for each recorded answer.
 
-    If `short` is true, the cuts between deltas, the token usage and the ids of tool uses are left out.
+    `indent` is the indentation and `width` the maximum length of the lines, in columns. If `short` is true, the cuts
+    between deltas, the token usage and the ids of tool uses are left out.
     """
     made: list[Calls] = []
     left_out: list[str] = []
@@ -78,7 +79,10 @@ def _why_not(exchange: RecordedExchange) -> str:
 
 
 def function_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, name: str, width: int) -> str:
-    """Return the source of a test function with this script, a place for the code under test, and an assertion."""
+    """Return the source of a test function: the script, comments where the code under test belongs, and an assertion.
+
+    `width` is the maximum length of a comment's line in columns.
+    """
     lines = [f"def {name}(converse):\n", script.text]
     comments = [f"Left out: {each}" for each in script.left_out]
     comments.append("Call the code under test here. When this was recorded, it asked:")

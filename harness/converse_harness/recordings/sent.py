@@ -1,4 +1,4 @@
-"""Compare a recorded answer with a reply, by the parts of both that a client receives, without random values."""
+"""Compare what a client receives of a recorded answer and of a reply, without the values that differ in each call."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ _WAITS: Final = ("retry-after", "retry-after-ms")
 """The headers with which an error asks a client to wait."""
 
 _NO_REQUEST: Final = b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}'
-"""The request that is used to compute a reply's response if the recording has no valid request."""
+"""The request that a reply answers for the comparison if the recording has no valid request."""
 
 
 class Sent(NamedTuple):
-    """The parts of an answer that a client receives: the head, the events of a stream or one body, and the end."""
+    """The parts of an answer that a client receives.
+
+    `error` is the name of an error; `waits` are the values of the headers in _WAITS. `content` contains the events of a
+    stream, or one body.
+    """
 
     status: int
     error: str
@@ -39,10 +43,10 @@ class Sent(NamedTuple):
 
 
 def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
-    """Return the parts of a response that a client receives.
+    """Return what a client receives of a response.
 
-    The result does not contain the times, the padding, the request id, latencyMs and the division into HTTP chunks. If
-    `whole` is true, it also does not contain the cuts between deltas, the token usage and the ids of tool uses.
+    Times, padding, the request id, latencyMs and the division into HTTP chunks are left out. If `whole` is true, the
+    cuts between deltas, the token usage and the ids of tool uses are left out, too.
     """
     if response.failure is not None:
         return Sent(0, "", (), [], response.failure)
@@ -62,7 +66,7 @@ def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
 
 
 def answer_of(reply: Reply, exchange: RecordedExchange) -> HttpResponse:
-    """Return the response of a fake to the recorded request if it is scripted with this reply.
+    """Return the response that a fake with the script `reply` sends to the recorded request.
 
     Raises ReplyError for a reply that cannot answer this operation.
     """
@@ -77,19 +81,21 @@ def answer_of(reply: Reply, exchange: RecordedExchange) -> HttpResponse:
 
 
 def _events(data: bytes, ending: list[str]) -> Iterator[Any]:
-    """Yield the events in these bytes. If the bytes do not end with a valid frame, append a text to `ending`."""
+    """Yield the events in these bytes. If the bytes do not end with a valid frame, append "cut" or "damaged" to
+    `ending`.
+    """
     decoder = Decoder()
     try:
         for frame in decoder.feed(data):
             yield decode_event(frame)[0]
         decoder.close()
     except DamagedData as error:
-        # The exact place of the damage in a frame is left out, because it depends on the padding.
+        # The exact place of the damage is not stated, because it depends on the padding of the frame.
         ending.append("cut" if getattr(error, "kind", "") == "truncated_frame" else "damaged")
 
 
 def _joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the events; consecutive deltas of one block and one kind are joined, as an object with their whole text."""
+    """Yield the events. Consecutive deltas of the same block and kind are joined into one object with all text."""
     for (index, kind), deltas in groupby(map(text_delta, events), itemgetter(0, 1)):
         contents = [content for _, _, content in deltas]
         if not kind:
@@ -99,7 +105,10 @@ def _joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def text_delta(event: dict[str, Any]) -> tuple[int, str, Any]:
-    """Return the block index, the kind and the text of a delta of text; for any other event 0, "" and the event."""
+    """Return the block index, the kind and the text of a delta that contains only text.
+
+    The kind is "text", "input" or "reasoning". For any other event, return 0, "" and the event.
+    """
     match event:
         case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"text": str(text), **rest}}} if not rest:
             return index, "text", text
@@ -112,7 +121,10 @@ def text_delta(event: dict[str, Any]) -> tuple[int, str, Any]:
 
 
 def _without_chance(value: Any, *, whole: bool) -> Any:
-    """Return an event, a joined delta or a body without the members whose values differ from call to call."""
+    """Return an event, a joined delta or a body without the members whose values differ in each call.
+
+    If `whole` is true, the token usage and the ids of tool uses are left out, too.
+    """
     if is_object(value) and value.get("kind") == "input":
         return {**value, "text": parsed_json(value["text"], value["text"])}
     hidden = {"latencyMs", "usage", "toolUseId"} if whole else {"latencyMs"}
@@ -127,7 +139,7 @@ def _without_chance(value: Any, *, whole: bool) -> Any:
 
 
 def same(recorded: Sent, made: Sent, *, partial: bool = False) -> bool:
-    """Whether two answers are equal for a client. If the recorded answer is `partial`, its end is not compared.
+    """Whether two answers are equal for a client. If `partial` is true, the end of the recorded answer is not compared.
 
     If a recorder left out the name of an error, the names are not compared.
     """

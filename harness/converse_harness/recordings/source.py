@@ -22,21 +22,21 @@ WIDTH: Final = 88
 
 _STEP: Final = "    "
 _LEAST: Final = 20
-"""The minimum width of a part of a text in columns, even if the part is indented far."""
+"""The minimum width in columns of each part of a cut text, even if the part is indented far."""
 
 _FLUENT: Final = 3
-"""If a chain of at least this number of calls is too long, each method is on a separate line."""
+"""If a chain does not fit on its line and has at least this number of calls, each method is on a separate line."""
 
 
 class Unwritable(ValueError):
-    """Raised for a value that has no source, for example an argument whose name is not an identifier."""
+    """Raised for a value that cannot be written as source, for example an argument whose name is not an identifier."""
 
 
 def source_of(value: object, *, indent: int = 0, before: int = 0, after: int = 0, width: int = WIDTH) -> str:
     """Return the source of a value: JSON in Python's types, bytes or a Fault.
 
-    `indent` is the indentation of the line in columns. `before` and `after` are the numbers of columns that other
-    source needs on the first and the last line. Raises Unwritable for a value without source.
+    `indent` is the indentation of the line in columns. `before` is the number of columns that other source needs on the
+    first line, and `after` the number on the last line. Raises Unwritable for a value that cannot be written as source.
 
     >>> source_of({"city": "Zürich", "days": [1, None]})
     '{"city": "Zürich", "days": [1, None]}'
@@ -58,7 +58,7 @@ def source_of(value: object, *, indent: int = 0, before: int = 0, after: int = 0
             lines = [_member("", item, inner, width) for item in cast("Sequence[object]", value)]
             return _block("[", lines, "]", indent)
         case _:
-            return flat  # a number, a key or a short text, which cannot be cut
+            return flat  # this value cannot be cut: a number, a key or a short text
     return "\n".join(["(", *(" " * inner + line for line in lines), " " * indent + ")"])
 
 
@@ -67,7 +67,8 @@ def chain_source(
 ) -> str:
     """Return the source of calls in a chain, with `prefix` before the first call and "." before each other call.
 
-    The other arguments are those of `source_of`. Raises Unwritable for a value without source.
+    `indent`, `after` and `width` are the arguments of `source_of`. Raises Unwritable for a value that cannot be written
+    as source.
 
     >>> chain_source([("text", ("hi",), {}), ("times", (2,), {})])
     'reply.text("hi").times(2)'
@@ -128,7 +129,10 @@ def _flat(value: object) -> str:
 
 
 def _quoted(text: str, prefix: str = "") -> str:
-    """Return a literal in double quotes, or in single quotes if these need fewer escapes."""
+    """Return `prefix` and the literal of a text.
+
+    The literal is in double quotes, or in single quotes if these need fewer escapes.
+    """
     quote = "'" if text.count('"') > text.count("'") else '"'
     made = "".join(_escaped(each, quote, is_bytes=bool(prefix)) for each in text)
     return f"{prefix}{quote}{made}{quote}"
@@ -143,7 +147,8 @@ def _escaped(character: str, quote: str, *, is_bytes: bool) -> str:
 
 
 _CUT: Final = re.compile(r"[^\s]*\s*\n|[^\s]*[^\S\n]*|\s+")
-"""Matches a word with the white space after it, at most up to the end of the line."""
+"""Matches a word with the white space after it. If this white space has line ends, the match stops after the last one.
+"""
 
 
 def _parts(text: str, room: int) -> list[str]:
@@ -155,7 +160,7 @@ def _parts(text: str, room: int) -> list[str]:
         widths = [*map(_width_in_literal, word)]
         if parts[-1].endswith("\n") or (parts[-1] and column + sum(widths) > room):
             parts, column = [*parts, ""], 0
-        for character, width in zip(word, widths, strict=True):  # a word may be longer than a line
+        for character, width in zip(word, widths, strict=True):  # a word may be wider than a line
             if parts[-1] and column + width > room:
                 parts, column = [*parts, ""], 0
             parts[-1] += character
@@ -164,7 +169,9 @@ def _parts(text: str, room: int) -> list[str]:
 
 
 def _width_in_literal(character: str) -> int:
-    """Return the number of columns of a character in a literal; a quote counts with its escape."""
+    """Return the number of columns of a character in a literal. A quote counts as two columns, because it may be
+    escaped.
+    """
     return 2 if character in "'\"" else _columns(_escaped(character, "", is_bytes=False))
 
 

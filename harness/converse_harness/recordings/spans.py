@@ -14,9 +14,10 @@ FindChanges = Callable[[str], list[Change]]
 
 
 def deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
-    """Return the changes that `find` returns for a text, and for the text without escapes, `%20` and HTML entities.
+    """Return the changes that `find` returns for a text, and for the same text with its escapes decoded.
 
-    Escapes within escapes are decoded, too, up to `depth` times. All positions are positions in the given text.
+    Escapes include `%20` and HTML entities. Escapes within escapes are decoded, too, up to `depth` times. All positions
+    are positions in the given text.
     """
     changes = find(text)
     for inner, starts in undone(text) if depth else ():
@@ -63,6 +64,9 @@ def masking(kind: SecretKind, text: str) -> list[Change]:
 
 
 def masking_accounts(text: str) -> list[Change]:
-    """Return the changes that mask the account ids in a text; stand-ins are not masked."""
+    """Return the changes that mask the account ids in a text.
+
+    The numbers that a recorder wrote in place of account ids are not masked.
+    """
     spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
     return masked(span for span in spans if not text.startswith(STAND_IN, span[0]))

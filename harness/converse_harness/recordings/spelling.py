@@ -1,8 +1,8 @@
-"""Find the shortest calls of `reply` that reproduce a recorded answer.
+"""Find the shortest calls of `reply` that reproduce a recorded answer. A spelling is a sequence of calls.
 
-A spelling is a sequence of calls. Each possible spelling is tried, the shortest first: a fake with this script answers
-the recorded request. The first spelling with which a client receives an equal answer is the result. So a new helper of
-`reply` needs only a row in one of the tables here.
+The possible spellings are tried, the shortest first: a fake that is scripted with the spelling answers the recorded
+request. The result is the first spelling with which a client receives an answer equal to the recorded one. Therefore a
+new helper of `reply` needs only a row in one of the tables here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Event = dict[str, Any]
 
 
 def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
-    """Return the shortest calls that reproduce the recorded answer; None if there are none.
+    """Return the shortest calls that reproduce the recorded answer; None if no calls do.
 
-    The calls reproduce the status, the error, the body or the events of a stream, and the kind of end. They do not
+    The calls reproduce the status, the error, the body or the events of a stream, and how the answer ends. They do not
     reproduce times, padding, the request id, latencyMs and HTTP chunks. If `short` is true, the cuts between deltas,
     the token usage and the ids of tool uses may differ, too.
     """
@@ -58,7 +58,9 @@ def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
 
 
 def _made(calls: Calls) -> Any:
-    """Return the result of calls of functions of `reply`, and of methods of this result."""
+    """Return the result of the calls: the first is a call of a function of `reply`, each other of a method of the
+    result.
+    """
     made: Any = reply
     for name, arguments, options in calls:
         made = getattr(made, name)(*arguments, **options)
@@ -84,7 +86,7 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
         yield from _streams(events, wanted, short=short, illegal=bool(exchange.faults) or not events)
 
 
-# Answers with a message.
+# Spellings of answers with a message.
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,17 @@ class _Message:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def arguments(self, usual: str) -> dict[str, Any]:
-        """Return the keyword arguments that all helpers have. The default stop reason, `usual`, needs no argument."""
+        """Return the keyword arguments that every helper accepts: the stop reason and `options`.
+
+        The stop reason is left out if it is `usual`, the default of the helper.
+        """
         stop = {} if self.stop_reason == usual else {"stop_reason": self.stop_reason}
         return {**stop, **self.options}
 
     def of_one_block(self) -> dict[str, Any]:
-        """Return the keyword argument for the deltas, for a helper that creates one block."""
+        """Return the argument `pieces` for a helper that creates one block: the deltas of this block. Without deltas,
+        return {}.
+        """
         return {"pieces": [*self.pieces[0]]} if self.pieces else {}
 
 
@@ -175,14 +182,17 @@ def _message(message: _Message) -> Iterator[Call]:
 
 
 _SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _reasoning, _cited, _message)
-"""The spellings of a message, the shortest first. A spelling yields nothing for a message that it does not fit.
+"""The functions that spell a message, those with the shortest results first.
 
-A call of a missing helper, or with an unknown argument, is skipped.
+A function yields nothing for a message that it cannot spell. `spelled` skips a call of a missing helper, or one with an
+unknown argument.
 """
 
 
 def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
-    """Yield the spellings of a message. The first ones have no usage and no deltas, which a fake generates itself."""
+    """Yield the spellings of a message. The first ones leave out usage and deltas, because a fake generates these
+    itself.
+    """
     figures = {name: value for name, value in message.options.items() if name == "usage"}
     others = {name: value for name, value in message.options.items() if name != "usage"}
     content = tuple(_tool_in_order(block, short=short) for block in message.content)
@@ -194,7 +204,10 @@ def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
 
 
 def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any]:
-    """Return a content block. In a tool use, the name comes first; if `short` is true, the id is left out."""
+    """Return a content block. The members of a tool use are sorted: those in _TOOL come first.
+
+    If `short` is true, the id and the type "tool_use" are left out.
+    """
     tool = object_of(block.get("toolUse"))
     if not tool.keys() >= {"name", "input"}:
         return block
@@ -205,10 +218,10 @@ def _tool_in_order(block: Mapping[str, Any], *, short: bool) -> Mapping[str, Any
 
 
 _TOOL: Final = ("name", "toolUseId", "type")
-"""The members of a tool use that are written before its input."""
+"""The members of a tool use that are written before its input, in this order."""
 
 
-# Streams.
+# Spellings of streams.
 
 
 def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: bool) -> Iterator[Calls]:
@@ -227,9 +240,10 @@ def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: boo
 
 
 def _with_ends(calls: Calls, wanted: Sent, after: int | None, *, illegal: bool) -> Iterator[Calls]:
-    """Yield the calls. If the answer is incomplete or illegal, also yield the calls with each fault.
+    """Yield `calls`. If the answer is incomplete or illegal, also yield `calls` followed by a call of `broken` for each
+    fault.
 
-    A fault is placed after `after` events; an order fault has its default position.
+    Each fault is placed after `after` events, but a fault in the order of events has its default position.
     """
     yield calls
     if wanted.ending or illegal:
@@ -247,7 +261,7 @@ def _failure(after: int, name: str, members: Mapping[str, Any]) -> Call:
 
 
 def _completed(events: Sequence[Event]) -> list[Event]:
-    """Return the events of an incomplete stream, with the missing events added at the end."""
+    """Return the events of a stream, with the missing events added if the stream is incomplete."""
     made = [*events] or [{"messageStart": {"role": "assistant"}}]
     names = [*map(kind, made)]
     index = object_of(made[-1][names[-1]]).get("contentBlockIndex", 0)
@@ -263,7 +277,7 @@ def _completed(events: Sequence[Event]) -> list[Event]:
 
 
 _NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
-"""The token usage that `_completed` adds, for which a message needs no argument."""
+"""The token usage that `_completed` adds. `_message_of` ignores it, so that no argument is written for it."""
 
 
 def _message_of(events: Sequence[Event]) -> _Message | None:
@@ -288,14 +302,15 @@ def _message_of(events: Sequence[Event]) -> _Message | None:
     return _Message(tuple(whole.message["content"]), whole.stop_reason, pieces, _options(metadata))
 
 
-# Errors.
+# Spellings of errors.
 
 _USUAL: Final[Sequence[Call]] = (
     *((name, (), {}) for name in sorted(reply.__all__)),
     *(("throttled", (), {"wording": wording}) for wording in THROTTLES),
     *(("context_overflow", (wording,), {}) for wording in OVERFLOWS),
 )
-"""Calls without a message argument: an error with its default text, or with a wording that users reported."""
+"""Calls for usual errors: each function of `reply` without arguments, then errors with a wording that users reported.
+"""
 
 _NAMED: Final[Mapping[str, str]] = {
     "AccessDeniedException": "access_denied",
@@ -312,7 +327,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "UnrecognizedClientException": "unrecognized_client",
     "ValidationException": "validation_error",
 }
-"""Maps the name of an error to the helper that takes the error's message."""
+"""Maps the name of an error to the function of `reply` that takes the error's message."""
 
 
 def _errors(wanted: Sent) -> Iterator[Calls]:

@@ -72,7 +72,7 @@ class _View:
         yield from self._asked(exchange)
         yield from self._answered(exchange)
 
-    # Requests
+    # Methods that make the rows of requests
 
     def _asked(self, exchange: RecordedExchange) -> Iterator[StableRow]:
         before = len(self._shown)
@@ -102,29 +102,35 @@ class _View:
         yield from self._conversation(objects_of(request.get("messages")))
 
     def _members(self, members: Mapping[str, Any], text: Callable[[object], str]) -> Iterator[StableRow]:
-        """Yield the rows of the other members of a request whose values differ from those in the call before."""
+        """Yield a row for each member whose value differs from that in the call before. `text` shows a value as text.
+
+        A member that only the call before had gets a row with "(none)".
+        """
         gone = [name for name in self._latest if name not in (*_ALWAYS, *members)]
         for name in (*members, *gone):
             shown = text(members[name]) if name in members else "(none)"
             yield from self._changed(name, members.get(name), [(name, shown)])
 
     def _conversation(self, messages: Sequence[Mapping[str, Any]]) -> list[StableRow]:
-        """Return the rows of a conversation's messages. The beginning that was already shown is left out."""
+        """Return the rows of a conversation's messages, without those messages at its beginning that were already
+        shown.
+        """
         made: list[StableRow] = []
-        digest = ""  # of the messages up to the current one
+        digest = ""  # a digest of all messages up to the current one
         for message in messages:
             digest = hashlib.sha256(
                 f"{digest}{canonical(_comparable(message))}".encode("utf-8", "surrogatepass")
             ).hexdigest()
             if self._is_new("conversation", digest):
                 rows = self._blocks(str(message.get("role")), message.get("content"))
-                if not self._is_new("message", _comparable(message)):  # a known message at a new place
+                # the message was shown before, but after other messages
+                if not self._is_new("message", _comparable(message)):
                     rows = [(label, _shortened(text)) for label, text in rows]
                 made += rows
         return made
 
     def _changed(self, name: str, value: object, rows: Sequence[StableRow]) -> Iterator[StableRow]:
-        """Yield `rows` if the value of a member differs from the value in the call before."""
+        """Yield `rows` if the value of the member `name` differs from the value in the call before."""
         known = canonical(value) if value not in (None, [], {}) else ""
         if known != self._latest.get(name, ""):
             yield from rows or [(name, "(none)")]
@@ -142,7 +148,7 @@ class _View:
     def _shown_text(self, row: TimelineRow) -> str:
         return self._text(_REDACTED.sub("(redacted)", "".join(piece.text for piece in row.pieces)))
 
-    # Answers
+    # Methods that make the rows of answers
 
     def _answered(self, exchange: RecordedExchange) -> Iterator[StableRow]:
         head, events, end = exchange.answer
@@ -160,11 +166,11 @@ class _View:
             used = sum(usage.get(name, 0) for name in _INPUT)
             yield "usage", f"{used} in, {usage.get('outputTokens')} out"
         message = member_of(body, "output", "message") or message_of([exchange.call, head, *events])
-        if message is not None:  # it counts as shown, so a request that contains it leaves it out
+        if message is not None:  # the answer counts as shown, so a later request that contains it leaves it out
             before = objects_of(exchange.request.get("messages"))
             self._conversation(objects_of([self._numbered(each) for each in (*before, message)]))
 
-    # Ids
+    # Methods that put numbers in place of ids
 
     def _collect(self, exchange: RecordedExchange) -> None:
         """Give each new id of the exchange the next number."""
@@ -206,7 +212,7 @@ def _shortened(text: str) -> str:
 
 
 def _comparable(message: Mapping[str, Any]) -> object:
-    """Return a message in the form for comparing: without the type of tool uses, which a client may drop."""
+    """Return a message in a form for comparison: without the type of tool uses, which a client may drop."""
     content = [
         {"toolUse": {**tool, "type": None}} if is_object(tool := block.get("toolUse")) else block
         for block in objects_of(message.get("content"))

@@ -22,17 +22,17 @@ _COMPARED: Final = 50
 """The maximum number of unequal requests that are stored for one recording, which limits the cost."""
 
 _SHORT: Final = 30
-"""The maximum number of characters of a value in the line about a recording."""
+"""The maximum number of characters of a value in the one-line report on a recording."""
 
 _PLACES: Final = 10
-"""The maximum number of places in the text of a failure."""
+"""The maximum number of places that a failure message lists."""
 
 
 class UnequalRequests(NamedTuple):
     """A recorded request, and the unequal request of the call that got the recorded answer.
 
     `call` is the number of the call. `own` contains the secrets of this process at the time of the call, because a test
-    may set secrets temporarily. `is_masked`: the secrets in both requests are already masked.
+    may set secrets temporarily. `is_masked` is true if the secrets in both requests are already masked.
     """
 
     call: int
@@ -64,7 +64,7 @@ class _Place(NamedTuple):
 
 @dataclass(eq=False)
 class StaleRecording:
-    """The number of requests that one recording answered since the last `take`, and the unequal requests of these.
+    """The requests that one recording answered since the last `take`: their number, and the unequal ones in `pairs`.
 
     `again` is the command that records the session again; it is empty for a recording that the test opened itself.
     """
@@ -74,7 +74,7 @@ class StaleRecording:
     requests: int = 0
     pairs: list[UnequalRequests] = field(default_factory=list[UnequalRequests])
     has_more: bool = False
-    """Whether more requests were unequal than `pairs` contains."""
+    """Whether there were more unequal requests than `pairs` contains."""
 
     @cached_property
     def _found(self) -> tuple[int, Sequence[_Place]]:
@@ -143,8 +143,8 @@ _lock: Final = threading.Lock()
 def played(path: Path, again: str, unequal: Callable[[], UnequalRequests] | None) -> None:
     """Register that the recording at `path` answered a call; `again` is the command that records the session again.
 
-    `unequal` returns the two requests if they are unequal, and is None if they are equal. It is called only for the
-    first unequal requests of a recording.
+    `unequal` is None if the call's request is equal to the recorded one. Otherwise it returns both requests; it is
+    called only for the first _COMPARED unequal requests of a recording.
     """
     with _lock:
         kept = _inbox.setdefault(str(path), StaleRecording(path, again))
@@ -156,7 +156,7 @@ def played(path: Path, again: str, unequal: Callable[[], UnequalRequests] | None
 
 
 def take() -> list[StaleRecording]:
-    """Return the recordings that answered differing requests since the last call of `take`."""
+    """Return the recordings that answered differing requests, and forget all requests registered so far."""
     with _lock:
         taken = [*_inbox.values()]
         _inbox.clear()

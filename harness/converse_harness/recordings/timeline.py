@@ -1,4 +1,4 @@
-"""Rows that show an exchange to a reader: the request, then the answer with its times and the received pieces of texts.
+"""Make rows that show an exchange to a reader: the request, then the answer as it arrived, piece by piece with times.
 
 The answer need not be legal: a part that cannot be interpreted is shown as JSON.
 """
@@ -27,7 +27,7 @@ _COUNTED: Final = {
     "cacheReadInputTokens": "read from cache",
     "cacheWriteInputTokens": "written to cache",
 }
-"""Maps each member of `usage` to its label in the row."""
+"""Maps each member of `usage` to its label in the row "usage"."""
 
 
 json_line: Final = partial(json_text, indent=None)
@@ -109,7 +109,7 @@ class _Stream:
         self._start: Mapping[str, Any] = {}
 
     def rows(self, line: Line) -> Iterator[TimelineRow]:
-        """Yield the rows that a line completes; yield nothing while a block continues."""
+        """Add a line of the stream, and yield the rows that it completes; yield nothing while a block continues."""
         at: int = line["t"]
         name, members = event_of(line) or ("", {})
         delta: Any = members.get("delta") if name == "contentBlockDelta" else None
@@ -219,7 +219,7 @@ def _redacted(data: str) -> str:
 
 
 def _texts(blocks: object, between: str = " ") -> str:
-    """Return the joined texts of content blocks. A block without a text is included as JSON."""
+    """Return the texts of content blocks, joined by `between`. A block without a text is included as JSON."""
     texts = ((each.get("text"), each.get("json", each)) for each in objects_of(blocks))
     return between.join(text if isinstance(text, str) else json_line(other) for text, other in texts)
 

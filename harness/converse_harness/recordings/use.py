@@ -11,7 +11,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_object, parsed_json
 
 FORMAT: Final = "converse-use"
-"""The value of `format`, the first member of the file."""
+"""The value of the member `format`, with which the file begins."""
 
 
 class Use(NamedTuple):
@@ -19,7 +19,7 @@ class Use(NamedTuple):
 
     `root` is the rootdir and `folder` the folder of recordings. `missing` is the reason why the run did not include
     every test; "" if it included all. `failed` and `skipped` are node ids. `unused` are recordings that no test uses.
-    `left` maps recordings to the lines of the exchanges that no test plays.
+    `left` maps recordings to the line numbers of the exchanges that no test plays.
     """
 
     root: Path
@@ -38,7 +38,9 @@ def write_use(path: Path, use: Use) -> None:
 
 
 def read_use(path: Path) -> Use:
-    """Read the result of a run. Raises OSError, and DamagedData for a file with other content."""
+    """Read the result of a run from a file. Raises OSError, and DamagedData for a file that `write_use` has not
+    written.
+    """
     values = parsed_json(path.read_bytes())
     if not is_object(values) or values.pop("format", None) != FORMAT or values.keys() != set(Use._fields):
         raise DamagedData(f"{path} is not what `pytest --converse-used={path}` writes. Write it again.")

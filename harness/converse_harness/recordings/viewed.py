@@ -1,4 +1,4 @@
-"""Make views of recorded exchanges, which pages of HTML show."""
+"""Convert recorded exchanges to the views that HTML pages show."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST: Final = 20_000
 
 
 def views_of_exchanges(exchanges: Iterable[RecordedExchange]) -> Iterator[CallView]:
-    """Yield the view of each exchange. Secrets are masked, also in a file that a person has written.
+    """Yield the view of each exchange. Secrets are masked, because a file may have been written by hand.
 
     A recording does not contain the times of its requests. In the views, each call begins when the answer to the call
     before it has ended.
@@ -65,9 +65,10 @@ def _view_of(exchange: RecordedExchange, started: float, clean: MessageMemory) -
 
 
 def _meaning_of(exchange: RecordedExchange) -> tuple[str, Response | None]:
-    """Return a summary of the answer in one line, and the response of a stream whose events form one; otherwise None.
+    """Return a summary of an answer in one line, and the Response that the events of a stream form.
 
-    If the answer cannot be interpreted, the summary is the name of the error, or empty.
+    The Response is None for an answer that is no stream, or whose events form none. If the answer cannot be
+    interpreted, the summary is the name of the error, or empty.
     """
     summary = str(exchange.head.get("type", ""))
     with suppress(ConverseHarnessError):

@@ -42,7 +42,7 @@ from converse_harness.stream.http import HttpResponse, Request
 
 
 def header() -> Line:
-    """Make the header line of a recording. `recorded` is the current time."""
+    """Make the header line of a recording. Its member `recorded` is the current time."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -74,7 +74,7 @@ def write(path: Path, content: str | bytes) -> None:
             _remove_abandoned(path.parent, os.fstat(file.fileno()).st_mtime - _ABANDONED)
         os.replace(name, path)
     except BaseException:
-        with suppress(OSError):  # the original error is more informative
+        with suppress(OSError):  # if this fails, too, the original error is more informative
             os.unlink(name)
         raise
 
@@ -86,7 +86,7 @@ _ABANDONED: Final = 60.0
 
 def _remove_abandoned(folder: Path, before: float) -> None:
     """Remove partial files that were last modified before `before`, in seconds of the file system's clock."""
-    # An error does no harm: another writer may remove the file at the same time, or nobody may remove it.
+    # An error does no harm: another writer may have removed the file already, or its removal may be forbidden.
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -95,9 +95,9 @@ def _remove_abandoned(folder: Path, before: float) -> None:
 
 
 def store(path: Path, lines: Sequence[Line]) -> str:
-    """Write lines without secrets to a file, and the media of these lines to files beside it. Returns the file's text.
+    """Write lines to a file, and the media in these lines to files beside it. Return the text of the file.
 
-    Raises OSError; then the old file is unchanged, and no new file is left behind.
+    The lines must not contain secrets. Raises OSError; then the old file is unchanged, and no new file is left behind.
     """
     lines, files = set_aside(lines, path)
     text = text_of(written_once(lines))
@@ -113,7 +113,7 @@ def store(path: Path, lines: Sequence[Line]) -> str:
         write(path, text)
     except BaseException:
         for place in new:
-            with suppress(OSError):  # the original error is more informative
+            with suppress(OSError):  # if this fails, too, the original error is more informative
                 place.unlink(missing_ok=True)
                 place.parent.rmdir()
         raise
@@ -167,7 +167,7 @@ _UNANSWERED: Final = HttpResponse(0, (), ())
 
 @dataclass(frozen=True, slots=True)
 class ForwardedExchange:
-    """A forwarded call: the transport fills in `captured` and reports how the call ended."""
+    """A call forwarded to the real service. The transport fills in `captured` and reports the end of the call."""
 
     call: Call
     captured: CapturedExchange
@@ -177,14 +177,14 @@ class ForwardedExchange:
     """Always empty, because `captured` contains the sent chunks."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Report how the answer ended; only the first report counts."""
+        """Store how the answer ended; only the first call of this method counts."""
         if self.call.answered.outcome == "still running":
             self.captured.running = False
             self.call.answered.outcome = outcome
 
 
 AnyExchange = Exchange | ForwardedExchange
-"""An answered call or a forwarded call."""
+"""A call that the fake answers, or a call that is forwarded to the real service."""
 
 
 @dataclass(slots=True, eq=False)
@@ -193,8 +193,8 @@ class SessionWriter:
 
     `save` writes the calls and answers to `path`; it may be called any number of times. `before` are the exchanges that
     the file already contained. If `keeps` is true, `save` first reads the file again, because another process may have
-    added exchanges to it. `redaction` makes the replacements. Unless `exact` is true, a line that differs from the old
-    line only in padding, times or ids is written as the old line.
+    added exchanges to it. `redaction` makes the replacements. Unless `exact` is true, `save` keeps an old line if the
+    new line differs from it only in padding, times or ids.
     """
 
     path: Path
@@ -212,20 +212,20 @@ class SessionWriter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Register a call to be forwarded; `request` is the call's request before its secrets were masked."""
+        """Register a call that will be forwarded; `request` is its request before the secrets were masked."""
         if request is not None:
             remember(*header_secrets(request.headers))
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
-        number = call.number  # keep no reference to the call, which refers to these functions
-        # The result is computed again only after more data has arrived.
+        number = call.number  # the functions below must not refer to the call, because the call refers to them
+        # The answer is read again only after more data has arrived.
         read_at = lru_cache(maxsize=1)(lambda *_arrived: _forwarded(captured, number))
         call.answered.passed_on = lambda: read_at(captured.status, len(captured.pieces), captured.running)
         return ForwardedExchange(call, captured)
 
     def lines(self) -> SafeLines:
-        """Return the redacted lines of the file: header, exchanges before, captured exchanges.
+        """Return the redacted lines of the file: the header, the exchanges in `before`, and the captured exchanges.
 
         An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
@@ -247,10 +247,11 @@ class SessionWriter:
         return [captured for captured in self.captured if captured.answered]
 
     def save(self, path: Path | None = None) -> None:
-        """Write the session to its file, or to `path` instead; without an exchange, write nothing.
+        """Write the session to `path`, by default to the session's own file. Without an exchange, write nothing.
 
         Raises OSError, or DamagedRecording if `keeps` is true and the old file is invalid; then the old file is
-        unchanged. If exchanges were left out because of a secret, raises SecretFound after the others are written.
+        unchanged. If exchanges are left out because of a secret, raises SecretFound after the other exchanges are
+        written.
         """
         path = path or self.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -268,7 +269,11 @@ class SessionWriter:
             raise SecretFound(said_of_left_out(safe, path))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
-        """Return the lines to write to a file. Lines of the file before the first save replace equivalent new lines."""
+        """Return the lines to write to the file at `path`: an old line where the new line is equivalent, otherwise the
+        new line.
+
+        The old lines are those from before the first save.
+        """
         if self.exact:
             return lines
         if path not in self._replaced:
@@ -286,9 +291,10 @@ def _lines_in(path: Path) -> list[Line]:
 
 
 def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
-    """Return a copy of `safe` with the line numbers of the written file, whose text is `text`.
+    """Return a copy of `safe` in which the places of masked secrets have the line numbers of the written file.
 
-    The written file has additional lines for parts, so the numbers are higher than those of the lines in `safe`.
+    `text` is the content of this file. It has additional lines for parts, so the line numbers are higher than in
+    `safe`.
     """
     if not safe.masked:
         return safe
@@ -297,7 +303,8 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
 
 
 def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
-    """Return the exchanges that other writers wrote; `own` counts the exchanges of this writer, as text.
+    """Return the exchanges that other writers wrote. `own` counts this writer's exchanges by their texts from
+    `_unnumbered`.
 
     If several exchanges are equal, the last of them count as exchanges of this writer.
     """
@@ -331,7 +338,7 @@ def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
 
 
 def _summary(reply: Reply) -> str:
-    """Return a summary of a reply: for a complete stream the summary of its message, not the number of events."""
+    """Return a summary of a reply. For a complete stream, it describes the message, not the number of events."""
     if isinstance(reply.body, EventsBody):
         with suppress(StreamOrderError):  # an incomplete stream has no message
             whole = assemble(reply.body.events)
