@@ -131,18 +131,14 @@ def _encoded_blob(shape: Shape) -> Check:
     return check
 
 
-def _boolean(name: str) -> Check:
-    return lambda value: () if isinstance(value, bool) else [findings.wrong_type(name, "boolean", value)]
+def _typed(name: str, type_name: str, fits: Callable[[Any], bool]) -> Check:
+    """Make the check of a shape whose only requirement is that `fits` returns True for the value."""
+    return lambda value: () if fits(value) else [findings.wrong_type(name, type_name, value)]
 
 
-def _timestamp(name: str) -> Check:
-    """Make the check of a timestamp shape; the check accepts only datetimes with a time zone."""
-
-    def check(value: Any) -> Sequence[Violation]:
-        aware = isinstance(value, datetime) and value.utcoffset() is not None
-        return () if aware else [findings.wrong_type(name, "timestamp", value)]
-
-    return check
+def _is_aware(value: Any) -> bool:
+    """Whether a value is a datetime with a time zone."""
+    return isinstance(value, datetime) and value.utcoffset() is not None
 
 
 def _document(value: Any, name: str = "Document") -> Sequence[Violation]:
@@ -237,9 +233,9 @@ _SCALARS: Final[Mapping[str, Callable[[Shape], Check]]] = {
     "long": lambda shape: _integer(shape.name, "long", *_limits(shape)),
     "float": lambda shape: _real(shape.name, *_limits(shape)),
     "double": lambda shape: _real(shape.name, *_limits(shape)),
-    "boolean": lambda shape: _boolean(shape.name),
+    "boolean": lambda shape: _typed(shape.name, "boolean", lambda value: isinstance(value, bool)),
     "blob": lambda shape: _blob(shape.name, *_limits(shape)),
-    "timestamp": lambda shape: _timestamp(shape.name),
+    "timestamp": lambda shape: _typed(shape.name, "timestamp", _is_aware),
 }
 
 _EXTRA_MEMBERS: Final[Mapping[str, Callable[[str], Check]]] = {

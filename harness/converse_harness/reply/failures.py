@@ -70,7 +70,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name not in shapes:
         raise ReplyError(
-            f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes, f'{name}Exception')} "
+            f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
             f"One of: {', '.join(sorted(shapes))}. For one that is not in the model ",
             Advice("give its status=.", 'give its "status": {"error": {"name": "...", "status": 418}}.'),
         )

@@ -130,11 +130,10 @@ def has_content(value: object) -> bool:
     return is_object(value) and "content" in value and "role" in value
 
 
-def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown name: a question with a similar known name, otherwise a full stop.
 
-    Forms of the name with the endings "exception" and "s", and without a final "s", are also compared. `longer` is
-    ignored.
+    Forms of the name with the endings "exception" and "s", and without a final "s", are also compared.
 
     >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
     ("; did you mean 'throttlingException'?", '.')

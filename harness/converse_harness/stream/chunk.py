@@ -136,10 +136,7 @@ def chunk(
 
 
 def _check_message(message: object) -> None:
-    """Raise ReplyError unless the value has the structure of a Message. Its strings and numbers may violate limits.
-
-    `message_runs` checks whether the blocks can be streamed.
-    """
+    """Raise ReplyError unless the value has the structure of a Message. Its strings and numbers may violate limits."""
     content = message.get("content") if is_object(message) else None
     kinds = (
         [next(iter(block)) for block in content if is_object(block) and len(block) == 1] if is_array(content) else []
@@ -151,9 +148,7 @@ def _check_message(message: object) -> None:
 
 
 def family_named(call: str, family: object) -> Family:
-    """Return `family` itself, or the Family with this name. Otherwise raise ReplyError, which names the function
-    `call`.
-    """
+    """Return `family` itself, or the Family with this name. Raises ReplyError, which names the function `call`."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:
@@ -268,9 +263,7 @@ def _spells(value: object, joined: str) -> bool:
 
 
 def _begins(value: object, joined: str) -> bool:
-    """Whether the text `joined` is the beginning of the JSON of `value`, with the whitespace that one of the families
-    writes.
-    """
+    """Whether the text `joined` begins the JSON of `value`, with the whitespace that one of the families writes."""
     return any(
         json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
         for spelling in cutting.SPELLINGS.values()
@@ -279,8 +272,7 @@ def _begins(value: object, joined: str) -> bool:
 
 
 def cut_message(message: Mapping[str, object], cutter: Cutter) -> Iterator[dict[str, Any]]:
-    """Convert a message to events, from messageStart to the last contentBlockStop; `cutter` cuts the blocks into
-    deltas.
+    """Convert a message to events, from messageStart to the last contentBlockStop; `cutter` makes the deltas.
 
     Raises ReplyError for a block that has no delta in AWS's API model.
     """
