@@ -7,8 +7,8 @@ destination. The module `aioboto` has the asynchronous counterparts, and `forwar
 forwarded calls.
 
 `hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists
-all replacements. While no fake is open, a replacement calls the original method. Only a request whose call began under
-a fake that has closed since then is refused, and so is a call of a thread that outlived its fake.
+all replacements. While no fake is open, a replacement calls the original method. Two kinds of calls are refused
+nevertheless: calls that began under a fake that has closed since then, and calls of a thread that outlived its fake.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def patience(endpoint: Any) -> float:
 
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
-    """Return urllib3's error for an incomplete body; None if the body is complete, or if botocore accepts its end."""
+    """Return urllib3's error for a body that breaks off; None if it is complete, or if botocore raises no error."""
     match response.broken:
         case "connection reset":
             cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
@@ -148,7 +148,7 @@ def _timed_out(url: str) -> Exception:
 def holds_bodies_to_their_length() -> bool:
     """Whether the installed botocore raises for a body that is shorter than its Content-Length.
 
-    botocore 1.40 raises. botocore 1.44 disables urllib3's check and returns a response that lacks members.
+    botocore 1.40 raises. botocore 1.44 disables urllib3's check and returns an incomplete response.
     """
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
@@ -160,8 +160,8 @@ def holds_bodies_to_their_length() -> bool:
 def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Exception]) -> Generator[None, None, None]:
     """Convert exceptions of the HTTP library that the `with` block raises to botocore's exceptions.
 
-    `timed_out` becomes ReadTimeoutError, and `broken` becomes ConnectionClosedError. botocore itself converts them in
-    this way when it reads a body that is not streamed, and then applies its retry rules.
+    Exceptions of type `timed_out` become ReadTimeoutError, those of type `broken` ConnectionClosedError. botocore
+    itself does the same when it reads a body that is not streamed, and then applies its retry rules.
     """
     try:
         yield

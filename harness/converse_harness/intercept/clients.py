@@ -46,7 +46,7 @@ ACCOUNT: Final = {
     "AWS_USE_FIPS_ENDPOINT": "false",
     "AWS_USE_DUALSTACK_ENDPOINT": "false",
 }
-"""Environment variables with dummy keys, and with settings for a client whose endpoint URL is set by a variable.
+"""Environment variables with dummy keys, and with settings for a client whose endpoint URL is set by another variable.
 
 FIPS and dual-stack endpoints are off, because AWS's JavaScript SDK refuses to combine them with an endpoint URL."""
 

@@ -150,7 +150,10 @@ def refuse(fake: OpenFake, message: str) -> BlockedConnection:
 
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
-    """Return the response headers after a `Date` header with the current time, from which clients get clock skew."""
+    """Return the response headers, after a `Date` header with the current time.
+
+    Clients compute their clock skew from `Date`.
+    """
     return [("Date", http_date()), *exchange.response.headers]
 
 

@@ -55,7 +55,7 @@ class SessionGuard(RefusingFake):
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """Set the running test for a `with` block. `test` is its node id. If `off` is true, it may call Bedrock."""
+        """Set the running test for a `with` block; `test` is its node id. If `off`, the test may call Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
         registry.tell_workers()
