@@ -171,7 +171,7 @@ STOPS: Final[Mapping[str, Row]] = {
     "stop_malformed_model_output": said(stop="malformed_model_output"),
     "stop_malformed_tool_use": said(stop="malformed_tool_use"),
     "stop_model_context_window_exceeded": said(stop="model_context_window_exceeded"),
-    "stop_unknown": said(stop="reason_of_the_future", usage=SAID, flow="MS D0x6 CE0 ST MD"),
+    "stop_unknown": said(stop="reason_of_the_future", usage=SAID, flow="MS D0x2 CE0 ST MD"),
 }
 
 ERRORS: Final[Mapping[str, Row]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import Any, ClassVar, Final, Literal, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Final, Literal, Self, TypedDict
 from weakref import WeakSet
 
 from converse_harness.bedrock.rules import RuleLevel
@@ -33,11 +33,7 @@ Strictness = Literal["fail", "allow"]
 
 
 class Settings(TypedDict, total=False):
-    """The optional keyword arguments of a Fake; the docstring of Fake describes them.
-
-    The defaults: `seed` is 0, `unused` and `unexpected` are "fail", `sleeps` is False, `rules` is "default", `history`
-    is "note", and all others are None.
-    """
+    """The optional keyword arguments of a Fake; the docstring of Fake describes them."""
 
     seed: int
     unused: Strictness
@@ -50,9 +46,6 @@ class Settings(TypedDict, total=False):
     cache_minimum: int | None
     attempts: int | None
 
-
-_OF_ENDPOINT: Final = ("seed", "rules", "history", "keep_calls", "models", "cache_minimum")
-"""The settings of a Fake that are also settings of its Endpoint."""
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
@@ -102,18 +95,33 @@ class Fake(Scripting):
     made_by: ClassVar[str] = "Fake"
     """The name of the public function that creates objects of this class; error messages contain it."""
 
-    def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
-        check_settings(settings, self.made_by)
-        of_endpoint: dict[str, Any] = {name: value for name, value in settings.items() if name in _OF_ENDPOINT}
+    def __init__(
+        self,
+        *replies: Responder | Replies,
+        seed: int = 0,
+        unused: Strictness = "fail",
+        unexpected: Strictness = "fail",
+        sleeps: bool = False,
+        rules: RuleLevel = "default",
+        history: HistoryLevel = "note",
+        keep_calls: int | None = None,
+        models: Mapping[str, str] | None = None,
+        cache_minimum: int | None = None,
+        attempts: int | None = None,
+    ) -> None:
+        of_endpoint: dict[str, Any] = {"seed": seed, "rules": rules, "history": history, "keep_calls": keep_calls}
+        of_endpoint |= {"models": models, "cache_minimum": cache_minimum}
+        own = {"unused": unused, "unexpected": unexpected, "sleeps": sleeps, "attempts": attempts}
+        check_settings({**of_endpoint, **own}, self.made_by)
         self.endpoint = Endpoint(transport=self.transport, **of_endpoint)
         self.endpoint.check(*replies)
         self.endpoint.script.add(replies, by=self.made_by and f"{self.made_by}()")
         self._writer: SessionWriter | None = None
-        self._sleeps = settings.get("sleeps", False)
-        self.attempts = settings.get("attempts")
+        self._sleeps = sleeps
+        self.attempts = attempts
         """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
-        self._strict_unused = settings.get("unused") != "allow"
-        self._allowed = (UnexpectedCall, RefusedRequest) if settings.get("unexpected") == "allow" else ()
+        self._strict_unused = unused == "fail"
+        self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
         self._raised: set[int] = set()
         self._noted = 0
         self._was_open = False

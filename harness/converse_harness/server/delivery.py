@@ -203,7 +203,7 @@ class SocketDelivery:
             if isinstance(chunk, list):
                 self._batch += cast("Http1", link.http).frames(chunk)
                 self._taken.times.extend(repeat(link.loop.time(), len(chunk)))
-                if len(chunk) == 1:  # the first event of a new reply: send it before the other events are encoded
+                if len(self._taken.times) == 1:  # the first event of a new reply: send it before the others are encoded
                     link.flush()
                 self._advance()
                 continue
