@@ -40,7 +40,8 @@ class ImportHook:
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    loader: Any = _Loader(spec.loader, self._imported)  # importlib.abc is slow to import
+                    # `_Loader` is no subclass of importlib.abc.Loader, because importing importlib.abc is slow.
+                    loader: Any = _Loader(spec.loader, self._imported)
                     spec.loader = loader
                 return spec
         return None

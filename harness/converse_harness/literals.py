@@ -1,7 +1,7 @@
 """The names that functions of `reply` accept, as `Literal` types, for annotations of your own functions.
 
-tests/unit/test_literals.py compares each type with the harness's table or with AWS's API model. With `strict=False`, or
-for an unknown error with `status=`, functions that have this parameter also accept names that are not in the type.
+tests/unit/test_literals.py compares each type with the harness's table or with AWS's API model. Functions with a
+parameter `strict` also accept other names if it is False; `reply.error` does so if `status` is given.
 
 >>> from converse_harness.literals import StreamException
 >>> def broken(exception: StreamException) -> str:

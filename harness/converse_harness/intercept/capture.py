@@ -155,7 +155,7 @@ class CapturingBody:
         return self._pieces(self.body.stream(*args, **kwargs))
 
     def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
-        """Iterate over HTTP chunks."""
+        """Iterate over the HTTP chunks of the body."""
         return self._pieces(self.body.read_chunked(*args, **kwargs))
 
     def _pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -177,11 +177,11 @@ class CapturingBody:
     read, read1, readline = map(_reading, ("read", "read1", "readline"))
 
     def readlines(self) -> list[bytes]:
-        """Read all lines."""
+        """Return all remaining lines of the body."""
         return list(iter(self.readline, b""))
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer."""
+        """Read bytes of the body into `buffer`, and return their number."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)

@@ -128,7 +128,7 @@ class Fake(Scripting):
         self.lock = threading.RLock()
         self._stack = ExitStack()
 
-    # Methods for tests: inspection
+    # Properties and methods with which a test inspects the fake
 
     @property
     def calls(self) -> Calls:
@@ -214,7 +214,7 @@ class Fake(Scripting):
         problems: list[Exception] = [] if left is None else [left]
         return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
 
-    # Methods for transports
+    # Attributes and methods that transports use
 
     records = False
     """Whether a `writer` is set. If so, calls without a scripted reply are forwarded to the real service and recorded.
@@ -275,7 +275,7 @@ class Fake(Scripting):
         """Add a blocked connection to the problems that must fail the test."""
         self.endpoint.problems.append(error)
 
-    # Opening and closing
+    # Methods that open and close the fake
 
     def _transport(self) -> AbstractContextManager[object]:
         """Return the context manager that the fake enters when it opens and exits when it closes."""

@@ -90,7 +90,7 @@ class _CapturingContent:
     )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("iter_"):  # these methods return iterators, which call the methods above
+        if name.startswith("iter_"):  # the iterators that these methods return read through this wrapper
             return functools.partial(getattr(self.content.__class__, name), self)
         return getattr(self.content, name)
 

@@ -39,7 +39,7 @@ class DummyCredentials:
 
     def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers call this method."""
-        from botocore.credentials import ReadOnlyCredentials  # at the top of the module, this import would be circular
+        from botocore.credentials import ReadOnlyCredentials  # an import at the top of the module would be circular
 
         return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
 

@@ -39,7 +39,7 @@ def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
 
 
 def by_name(original: Any) -> Any:
-    """Replace a function that has parameters `host`, `hostname` or `server_hostname`: check the hosts in them."""
+    """Replace a function with parameters `host`, `hostname` or `server_hostname`: first check the hosts in these."""
     parameters = signature(original)
 
     def read(*args: Any, **kwargs: Any) -> Iterator[object]:

@@ -227,7 +227,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
 
 
 def blocking_fake() -> OpenFake | None:
-    """Return the fake that blocks connections to Bedrock in this thread now; None if no fake blocks them.
+    """Return the fake that blocks this context's connections to Bedrock now; None if no fake blocks them.
 
     A recording fake blocks nothing, because it forwards calls with real keys to the real service.
     """

@@ -38,7 +38,7 @@ class Scripted:
 
     @property
     def unused(self) -> int:
-        """The number of calls that these replies must still answer."""
+        """The number of further calls that these replies must answer, so that none of them remains unused."""
         return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
 
     def __enter__(self) -> Self:

@@ -46,11 +46,11 @@ class SessionGuard(RefusingFake):
         self.problems.append(error)
 
     def open(self) -> None:
-        """Activate this guard; it replaces the guard of an outer session, if there is one."""
+        """Activate this guard. If this pytest session runs inside another one, it replaces that session's guard."""
         self._before = registry.stand_below(self)
 
     def close(self) -> None:
-        """Deactivate this guard and restore the outer session's guard."""
+        """Deactivate this guard, and restore the guard that `open` replaced, if there was one."""
         registry.stand_below(self._before)
 
     @contextmanager

@@ -35,7 +35,7 @@ def _skips_of_test(seconds: float) -> bool:
 
 
 class _Module:
-    """Replaces the module `real` inside one library. Of its attributes, only the function `sleep` differs."""
+    """Replaces the module `real` inside one library. All attributes except `sleep` are those of `real`."""
 
     def __init__(self, real: Any, sleep: Callable[..., Any]) -> None:
         self._real = real
