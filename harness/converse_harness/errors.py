@@ -58,7 +58,7 @@ class StreamOrderError(ReplyError):
 
 
 class DamagedData(ConverseHarnessError, ValueError):
-    """Bytes or a file violate their format.
+    """Bytes or a file violate their format, for example the format of recordings.
 
     >>> import pathlib, tempfile
     >>> from converse_harness import DamagedData, recording
@@ -113,9 +113,7 @@ class RefusedRequest(CallError):
 
 
 class NotRefused(CallError):
-    """No request in a block of `fake.refuses(...)` broke the rule, so Bedrock would have refused none of the requests.
-
-    The message lists the requests that arrived instead.
+    """No request in a block `with fake.refuses(rule)` broke this rule. The message lists the requests that arrived.
 
     >>> from converse_harness import fake_converse
     >>> with fake_converse() as fake, fake.refuses("first_message_is_the_users"):

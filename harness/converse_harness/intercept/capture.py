@@ -197,7 +197,7 @@ class CapturingBody:
         await self.body.aclose()
 
     def __del__(self) -> None:
-        if "capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
+        if "capture" in vars(self):  # the attribute is missing if a KeyboardInterrupt stopped __init__
             self.capture.left()
 
 

@@ -173,14 +173,14 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
     """
 
     def upward() -> None:
-        with suppress(OSError):  # one end has closed the connection
+        with suppress(OSError):  # an OSError means that one end has closed the connection
             while piece := buffered.read1(_LIMIT):
                 remote.sendall(piece)
             remote.shutdown(socket.SHUT_WR)
 
     thread = threading.Thread(target=upward, daemon=True)
     thread.start()
-    with suppress(OSError):  # one end has closed the connection
+    with suppress(OSError):  # an OSError means that one end has closed the connection
         while piece := remote.recv(_LIMIT):
             client.sendall(piece)
         client.shutdown(socket.SHUT_RDWR)

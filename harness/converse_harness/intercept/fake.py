@@ -206,7 +206,10 @@ class Fake(Scripting):
         return problems + self._unused()
 
     def _unused(self) -> list[Exception]:
-        """Return the UnusedReplies errors; there is none if all replies were used or `unused` is "allow"."""
+        """Return the UnusedReplies errors: for unused replies, and for a `when` or `refuses` that had no effect.
+
+        The list is empty if `unused` is "allow".
+        """
         replacement = observers.replacements[-1]
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []

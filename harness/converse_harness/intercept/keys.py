@@ -138,7 +138,7 @@ class _AioDeferredCredentials(DeferredCredentials):
         return None if credentials is None else await credentials.get_frozen_credentials()
 
     async def get_account_id(self) -> Any:
-        """Return the account id; aiobotocore's endpoint rules use it."""
+        """Return the account id, which aiobotocore's endpoint rules use; None without credentials."""
         frozen = await self.get_frozen_credentials()
         return None if frozen is None else frozen.account_id
 

@@ -101,7 +101,7 @@ def current() -> OpenFake | None:
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises TransportError if a library that must be patched is incompatible.
 
-    With `boto=False`, the fake does not answer boto clients, and botocore is patched only when other code imports it.
+    With `boto=False`, the fake does not answer boto clients; botocore is patched only if other code imports it.
     `url` is the URL at which a server serves the fake. After an exception, the caller must call `close_fake`.
     """
     global _entries

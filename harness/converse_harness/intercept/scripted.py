@@ -32,7 +32,7 @@ class Scripted:
 
     @property
     def calls(self) -> Calls:
-        """The calls that these replies answered, of any operation."""
+        """The calls that these replies answered, whatever the operation of a call is."""
         numbers = {number for slot in self._slots for number in slot.used_by}
         return Calls([call for call in list(self._endpoint.calls) if call.number in numbers], only=None)
 

@@ -137,8 +137,8 @@ class Scripting:
         `script`. If the only answer is a function, it answers all other calls of the operation, any number of times; a
         later one replaces it. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's
         control plane, such as `GetInferenceProfile`, are possible too. Raises ReplyError for a value that cannot answer
-        the operation, for Converse and ConverseStream, for an operation that answers with a stream of events, and for a
-        name that is neither an operation of Bedrock Runtime nor of the control plane.
+        the operation, and for a name that is not an operation of Bedrock Runtime or of the control plane. Converse,
+        ConverseStream, and other operations that answer with a stream of events also raise ReplyError.
         """
         check_operation(name, f"on_operation({name!r}, ...): ")
         if not answers:
